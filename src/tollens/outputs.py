@@ -1,0 +1,356 @@
+"""What a mechanism released, as arrays that can be scored at array speed.
+
+An output may be a number, a boolean, a string, bytes, None, NaN or an infinity, an exception
+(`Raised`), or a tuple, list, dictionary or array of these. Each becomes
+
+* a *shape*: its types, lengths and keys (`float`, `str`, `(2,) float`, `raised ValueError`, ...),
+* a *key*: a 64-bit digest of its exact value, equal for equal outputs,
+* *numbers*: the numeric leaves in order, one row per output, NaN where there is none.
+
+Any function of these is a fair test: two outputs that look the same only make a test weaker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tollens.errors import UsageError
+
+MAX_NUMBERS = 4096
+"""How many numeric leaves of an output are looked at one by one; the key sees all of them."""
+
+_REMEMBERED = 10_000
+_TEXT_WIDTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A run that ended in an exception instead of an output: an output too.
+
+    Only the type is looked at by tests; the message is for people (it may hold addresses).
+
+    >>> Raised("ValueError", "no rows")
+    Raised(type='ValueError', message='no rows')
+    """
+
+    type: str
+    message: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.type}: {self.message}" if self.message else self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """n encoded outputs.
+
+    `shapes` (n,) are numbers of shapes known to the `Encoder`, `keys` (n,) digests, `numbers`
+    (n, d) the numeric leaves.
+    """
+
+    shapes: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    numbers: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def __getitem__(self, index: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Outputs:
+        return Outputs(self.shapes[index], self.keys[index], self.numbers[index])
+
+
+def concatenate(parts: Sequence[Outputs]) -> Outputs:
+    """Stack outputs; rows with fewer numbers are filled up with NaN."""
+    width = max(part.numbers.shape[1] for part in parts)
+    numbers = [_widen(part.numbers, width) for part in parts]
+    return Outputs(
+        np.concatenate([part.shapes for part in parts]),
+        np.concatenate([part.keys for part in parts]),
+        np.concatenate(numbers),
+    )
+
+
+def _widen(numbers: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    missing = width - numbers.shape[1]
+    if not missing:
+        return numbers
+    return np.pad(numbers, ((0, 0), (0, missing)), constant_values=np.nan)
+
+
+class Encoder:
+    """Turns outputs into `Outputs` and remembers names for what it has seen.
+
+    >>> encoder = Encoder()
+    >>> out = encoder.encode([1.5, None, 1.5])
+    >>> [encoder.shape_name(s) for s in out.shapes], out.numbers[:, 0].tolist()
+    (['float', 'None', 'float'], [1.5, nan, 1.5])
+    >>> bool(out.keys[0] == out.keys[2]), encoder.text_of(int(out.keys[1]))
+    (True, 'None')
+    """
+
+    def __init__(self) -> None:
+        self._shapes: dict[str, int] = {}
+        self._texts: dict[int, str] = {}
+        self._categories: dict[str, int] = {}
+
+    def shape_name(self, shape: int) -> str:
+        """The name of a shape number, such as `float` or `(2,) float`."""
+        return next(name for name, number in self._shapes.items() if number == shape)
+
+    def text_of(self, key: int) -> str | None:
+        """A readable form of an exact value seen before; None where it was not remembered."""
+        return self._texts.get(key)
+
+    def encode(self, outputs: Sequence[object] | NDArray[np.generic]) -> Outputs:
+        """Encode a batch: an array whose first axis counts the outputs, or a sequence of them."""
+        if isinstance(outputs, np.ndarray):
+            if outputs.dtype.kind in "biuf" and outputs.ndim >= 1:
+                return self._encode_array(outputs)
+            return self._encode_each(list(outputs))
+        return self._encode_each(list(outputs))
+
+    def _shape(self, name: str) -> int:
+        return self._shapes.setdefault(name, len(self._shapes))
+
+    def _remember(self, key: int, text: Callable[[], str]) -> None:
+        if key not in self._texts and len(self._texts) < _REMEMBERED:
+            self._texts[key] = _shorten(text())
+
+    def _encode_array(self, array: NDArray[np.generic], name: str | None = None) -> Outputs:
+        n = len(array)
+        kind = _number_kind(array.dtype)
+        numbers = np.asarray(array, dtype=np.float64).reshape(n, -1)
+        keys = _row_keys(numbers, array.reshape(n, -1) if kind == "int" else None)
+        if array.ndim == 1:
+            shapes = np.full(n, self._shape(kind), dtype=np.int64)
+            nan = np.isnan(numbers[:, 0])
+            if nan.any():
+                shapes[nan] = self._shape("NaN")
+                keys[nan] = _digest("NaN")
+        else:
+            name = name or f"{array.shape[1:]} {kind}"
+            shapes = np.full(n, self._shape(name), dtype=np.int64)
+        self._remember_rows(keys, array)
+        return Outputs(shapes, keys, numbers[:, :MAX_NUMBERS])
+
+    def _remember_rows(self, keys: NDArray[np.uint64], array: NDArray[np.generic]) -> None:
+        room = _REMEMBERED - len(self._texts)
+        if room <= 0:
+            return
+        for key, value in zip(keys[:room].tolist(), array[:room], strict=True):
+            self._remember(key, lambda value=value: _readable(value))  # type: ignore[misc]
+
+    def _encode_each(self, batch: Sequence[object]) -> Outputs:
+        """Outputs of one plain kind go through an array together, the others one by one."""
+        groups: dict[tuple[object, ...], list[int]] = {}
+        for i, output in enumerate(batch):
+            groups.setdefault(_array_group(output), []).append(i)
+        parts, order = [], []
+        for group, members in groups.items():
+            chosen = batch if len(members) == len(batch) else [batch[i] for i in members]
+            parts.append(self._encode_group(group, chosen))
+            order.extend(members)
+        if not parts:
+            return Outputs(
+                np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64), np.zeros((0, 0))
+            )
+        if len(parts) == 1:
+            return parts[0]
+        return concatenate(parts)[np.argsort(np.array(order))]
+
+    def _encode_group(self, group: tuple[object, ...], batch: Sequence[object]) -> Outputs:
+        kind = group[0]
+        if kind == "scalar":
+            try:
+                return self._encode_array(np.array(batch, dtype=_SCALARS[str(group[1])]))
+            except OverflowError:  # an integer beyond 64 bits
+                return self._encode_one_by_one(batch)
+        if kind == "array":
+            return self._encode_array(np.stack([np.asarray(output) for output in batch]))
+        if kind == "tuple":
+            return self._encode_tuples(batch, str(group[1]))
+        return self._encode_one_by_one(batch)
+
+    def _encode_tuples(self, batch: Sequence[object], name: str) -> Outputs:
+        """Tuples or lists of one length, at array speed where all leaves are of one plain type."""
+        rows: list[Sequence[object]] = batch  # type: ignore[assignment]
+        leaf_types = {type(leaf) for row in rows for leaf in row}
+        leaf = leaf_types.pop() if len(leaf_types) == 1 else None
+        if leaf not in (float, int, bool):
+            return self._encode_one_by_one(batch)
+        try:
+            array = np.array(batch, dtype=_SCALARS[leaf.__name__])
+        except OverflowError:
+            return self._encode_one_by_one(batch)
+        if leaf is float and np.isnan(array).any():
+            return self._encode_one_by_one(batch)
+        return self._encode_array(array, f"{name} of {_runs([leaf.__name__] * array.shape[1])}")
+
+    def _encode_one_by_one(self, batch: Sequence[object]) -> Outputs:
+        shapes, keys, rows = [], [], []
+        for output in batch:
+            leaves: list[float] = []
+            exact: list[str] = []
+            name = self._walk(output, leaves, exact, depth=0)
+            key = _digest(name + "\x00" + "\x00".join(exact))
+            self._remember(key, lambda output=output: _readable(output))  # type: ignore[misc]
+            shapes.append(self._shape(name))
+            keys.append(key)
+            rows.append(leaves[:MAX_NUMBERS])
+        width = max((len(row) for row in rows), default=0)
+        numbers = np.full((len(batch), width), np.nan)
+        for i, row in enumerate(rows):
+            numbers[i, : len(row)] = row
+        return Outputs(np.array(shapes, dtype=np.int64), np.array(keys, dtype=np.uint64), numbers)
+
+    def _walk(self, output: object, leaves: list[float], exact: list[str], depth: int) -> str:
+        """Append the leaves of an output and return the name of its shape."""
+        if depth > 32:
+            raise UsageError("an output is nested more than 32 deep; release a flatter one")
+        if isinstance(output, np.generic):
+            output = output.item()
+        if output is None:
+            exact.append("None")
+            return "None"
+        if isinstance(output, bool | int | float):
+            return _number(output, leaves, exact)
+        if isinstance(output, str | bytes):
+            return self._text(output, leaves, exact)
+        if isinstance(output, Raised):
+            exact.append(output.type)
+            return f"raised {output.type}"
+        if isinstance(output, Mapping):
+            return self._mapping(output, leaves, exact, depth)
+        if isinstance(output, set | frozenset):
+            exact.extend(sorted(map(repr, output)))
+            leaves.append(float(len(output)))
+            return type(output).__name__
+        if isinstance(output, np.ndarray) and output.dtype.kind in "biuf" and output.ndim:
+            leaves.extend(np.asarray(output, dtype=np.float64).ravel().tolist())
+            exact.append(_plain_bytes(output))
+            return f"{output.shape} {_number_kind(output.dtype)}"
+        if isinstance(output, Sequence) or isinstance(output, np.ndarray):
+            items: Iterable[object] = output.tolist() if isinstance(output, np.ndarray) else output
+            names = [self._walk(item, leaves, exact, depth + 1) for item in items]
+            return f"{type(output).__name__}[{len(names)}] of {_runs(names)}"
+        if hasattr(output, "to_numpy"):
+            return f"{type(output).__name__} " + self._walk(
+                np.asarray(output.to_numpy()), leaves, exact, depth + 1
+            )
+        raise UsageError(
+            f"an output is of type {type(output).__name__}, which tollens cannot compare; "
+            "release numbers, strings, bytes, None, or tuples, lists, dictionaries or arrays of "
+            "these (wrap the mechanism in a function that converts)"
+        )
+
+    def _text(self, output: str | bytes, leaves: list[float], exact: list[str]) -> str:
+        exact.append(repr(output))
+        leaves.append(float(len(output)))
+        leaves.append(float(self._category(repr(output))))
+        return type(output).__name__
+
+    def _category(self, text: str) -> int:
+        if len(self._categories) >= _REMEMBERED:
+            return self._categories.get(text, -1)
+        return self._categories.setdefault(text, len(self._categories))
+
+    def _mapping(
+        self, output: Mapping[object, object], leaves: list[float], exact: list[str], depth: int
+    ) -> str:
+        parts = []
+        for key, value in sorted(output.items(), key=lambda item: repr(item[0])):
+            exact.append(repr(key))
+            parts.append(f"{key!r}: {self._walk(value, leaves, exact, depth + 1)}")
+        return f"dict{{{', '.join(parts)}}}"
+
+
+_SCALARS: dict[str, type[np.generic]] = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+
+
+def _array_group(output: object) -> tuple[object, ...]:
+    """What outputs may share an array: scalars by type, arrays by shape, tuples by length."""
+    kind = type(output)
+    if kind is float or isinstance(output, np.floating):
+        return ("scalar", "float")
+    if kind is bool or isinstance(output, np.bool_):
+        return ("scalar", "bool")
+    if kind is int or isinstance(output, np.integer):
+        return ("scalar", "int")
+    if isinstance(output, np.ndarray) and output.dtype.kind in "biuf" and output.ndim:
+        return ("array", output.shape, _number_kind(output.dtype))
+    if (kind is tuple or kind is list) and isinstance(output, Sequence) and len(output):
+        return ("tuple", f"{kind.__name__}[{len(output)}]")
+    return ("other",)
+
+
+def _number(output: bool | int | float, leaves: list[float], exact: list[str]) -> str:
+    if isinstance(output, float) and output != output:
+        leaves.append(np.nan)
+        exact.append("NaN")
+        return "NaN"
+    try:
+        leaves.append(float(output))
+    except OverflowError:
+        leaves.append(np.inf if output > 0 else -np.inf)
+    exact.append(repr(output + 0.0 if isinstance(output, float) else output))
+    return type(output).__name__ if type(output) in (bool, int, float) else "int"
+
+
+def _number_kind(dtype: np.dtype[np.generic]) -> str:
+    return {"b": "bool", "i": "int", "u": "int", "f": "float"}[dtype.kind]
+
+
+def _runs(names: Sequence[str]) -> str:
+    """`float, float, float, str` as `float x 3, str`: short names for long uniform outputs."""
+    parts: list[tuple[str, int]] = []
+    for name in names:
+        if parts and parts[-1][0] == name:
+            parts[-1] = (name, parts[-1][1] + 1)
+        else:
+            parts.append((name, 1))
+    return ", ".join(name if count == 1 else f"{name} x {count}" for name, count in parts)
+
+
+def _digest(text: str) -> int:
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int(struct.unpack("<Q", digest)[0])
+
+
+def _plain_bytes(array: NDArray[np.generic]) -> str:
+    return hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=16).hexdigest()
+
+
+def _row_keys(
+    numbers: NDArray[np.float64], integers: NDArray[np.generic] | None
+) -> NDArray[np.uint64]:
+    """A 64-bit multiplicative hash of each row; -0.0 counts as 0.0."""
+    words = (
+        integers.astype(np.int64).view(np.uint64)
+        if integers is not None
+        else np.ascontiguousarray(numbers + 0.0).view(np.uint64)
+    )
+    odd = np.random.default_rng(0x746F6C6C).integers(0, 2**63, size=words.shape[1], dtype=np.int64)
+    multipliers = odd.astype(np.uint64) * np.uint64(2) + np.uint64(1)
+    mixed = words ^ (words >> np.uint64(29))
+    total = (mixed * multipliers).sum(axis=1, dtype=np.uint64)
+    return np.asarray(total ^ (total >> np.uint64(32)), dtype=np.uint64)
+
+
+def _readable(value: object) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        return f"[{', '.join(_readable(item) for item in value.ravel()[:40])}]"
+    if isinstance(value, Raised):
+        return f"raises {value.type}"
+    return repr(value)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _TEXT_WIDTH else text[: _TEXT_WIDTH - 3] + "..."

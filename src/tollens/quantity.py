@@ -1,0 +1,119 @@
+"""Numbers that remember how they were written, so that `ln 3` stays exact.
+
+A privacy parameter is kept as a float for the statistics and as a text for people, JSON and
+exact arithmetic. Texts are read by a small grammar; nothing is evaluated as code.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tollens.errors import ClaimError
+
+Number = int | float | Fraction | str
+
+_DECIMAL = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_RATIONAL = re.compile(rf"({_DECIMAL})(?:\s*/\s*({_DECIMAL}))?")
+_LOGARITHM = re.compile(
+    rf"(?:({_DECIMAL})\s*\*?\s*)?(?:ln|log)\s*\(?\s*({_DECIMAL}(?:\s*/\s*{_DECIMAL})?)\s*\)?"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantity:
+    """A real parameter: `value` as a float, `text` as it was written.
+
+    >>> q = quantity("ln 3", "epsilon")
+    >>> q.text, round(float(q), 4), quantity("1/3", "epsilon").text
+    ('ln 3', 1.0986, '1/3')
+    """
+
+    value: float
+    text: str
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quantity) and (self.value, self.text) == (other.value, other.text)
+
+    def __hash__(self) -> int:
+        return hash((self.value, self.text))
+
+
+def quantity(number: Number | Quantity, name: str) -> Quantity:
+    """Read a number, a Fraction or a text such as `"ln 3"`, `"1/3"`, `"2 ln 5/4"`, `"1e-6"`.
+
+    Raises `ClaimError` naming the parameter when it is no real number.
+
+    >>> quantity("2 ln 3", "epsilon").value == 2 * math.log(3)
+    True
+    >>> quantity("three", "epsilon")
+    Traceback (most recent call last):
+    ...
+    tollens.errors.ClaimError: epsilon is 'three'; write a number, a fraction such as 1/3 or ln 3
+    """
+    if isinstance(number, Quantity):
+        return number
+    if isinstance(number, str):
+        return _from_text(number, name)
+    if isinstance(number, bool):
+        raise ClaimError(f"{name} is {number}; write a number")
+    try:
+        value = float(number)
+    except (TypeError, ValueError, OverflowError):
+        raise ClaimError(
+            f"{name} is {number!r}; write a number, a fraction such as 1/3 or ln 3"
+        ) from None
+    if isinstance(number, Fraction):
+        return Quantity(value, f"{number.numerator}/{number.denominator}")
+    return Quantity(value, _plain(value))
+
+
+def _from_text(text: str, name: str) -> Quantity:
+    clean = " ".join(text.split())
+    if match := _RATIONAL.fullmatch(clean):
+        value = _rational(match[1], match[2])
+        if value is not None:
+            return Quantity(float(value), clean)
+    if match := _LOGARITHM.fullmatch(clean):
+        argument = _rational(*match[2].split("/")) if "/" in match[2] else Fraction(match[2])
+        if argument is not None and argument > 0:
+            factor = float(match[1]) if match[1] else 1.0
+            return Quantity(factor * math.log(argument), clean)
+    raise ClaimError(f"{name} is {text!r}; write a number, a fraction such as 1/3 or ln 3")
+
+
+def _rational(numerator: str, denominator: str | None = None) -> Fraction | None:
+    try:
+        return Fraction(numerator.strip()) / Fraction((denominator or "1").strip())
+    except ZeroDivisionError:
+        return None
+
+
+def _plain(value: float) -> str:
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def epsilon_quantity(number: Number | Quantity, name: str = "epsilon") -> Quantity:
+    """A finite nonnegative parameter, or a `ClaimError`."""
+    q = quantity(number, name)
+    if not (math.isfinite(q.value) and q.value >= 0):
+        raise ClaimError(f"{name} is {q.text}; it must be a finite number of at least 0")
+    if q.value > 700:
+        raise ClaimError(f"{name} is {q.text}; above 700 a promise says nothing that runs can test")
+    return q
+
+
+def delta_quantity(number: Number | Quantity) -> Quantity:
+    """A probability in [0, 1], or a `ClaimError`."""
+    q = quantity(number, "delta")
+    if not 0 <= q.value <= 1:
+        raise ClaimError(f"delta is {q.text}; it must lie in [0, 1]")
+    return q
