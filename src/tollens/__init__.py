@@ -1,0 +1,101 @@
+"""tollens: show that a differential privacy promise is false.
+
+If the claim held, no witness against it could exist; here is a witness; so the claim does not
+hold (modus tollens).
+
+>>> import tollens
+>>> def noisy_count(rows, rng):
+...     return len(rows) + rng.laplace(scale=0.5)            # a bug: epsilon = 1 needs scale 1
+>>> verdict = tollens.audit(
+...     noisy_count, tollens.pure(1.0), neighbours=([1, 1, 1], [1, 1]), seed=7)
+>>> verdict.outcome
+<Outcome.REFUTED: 'refuted'>
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tollens.claim import (
+    Claim,
+    accountant,
+    approx,
+    claim_from_json,
+    gaussian,
+    parse_claim,
+    profile,
+    pure,
+    renyi,
+    tradeoff,
+    zcdp,
+)
+from tollens.errors import (
+    ClaimError,
+    Interrupted,
+    MechanismError,
+    RefutedError,
+    TargetError,
+    TollensError,
+    UsageError,
+)
+from tollens.mechanism import batched
+from tollens.outputs import Raised
+from tollens.promises import promise
+from tollens.verdict import Outcome, Reason, Verdict
+from tollens.witness import Witness
+
+if TYPE_CHECKING:
+    from tollens.auditing.api import Audit, audit
+    from tollens.evidence import Wealth
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Audit",
+    "Claim",
+    "ClaimError",
+    "Interrupted",
+    "MechanismError",
+    "Outcome",
+    "Raised",
+    "Reason",
+    "RefutedError",
+    "TargetError",
+    "TollensError",
+    "UsageError",
+    "Verdict",
+    "Wealth",
+    "Witness",
+    "__version__",
+    "accountant",
+    "approx",
+    "audit",
+    "batched",
+    "claim_from_json",
+    "gaussian",
+    "parse_claim",
+    "profile",
+    "promise",
+    "pure",
+    "renyi",
+    "tradeoff",
+    "zcdp",
+]
+
+_ON_FIRST_USE = {
+    "Audit": "tollens.auditing.api",
+    "audit": "tollens.auditing.api",
+    "Wealth": "tollens.evidence",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Load the heavier parts when they are first used."""
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module 'tollens' has no attribute {name!r}")
+    value = getattr(import_module(_ON_FIRST_USE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

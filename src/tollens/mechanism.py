@@ -35,7 +35,8 @@ class Mechanism:
     """Something to sample.
 
     `takes_rng` is False where the mechanism draws its own randomness (its runs cannot be
-    repeated from a seed); `promise` is the claim that the object itself makes, if it makes one.
+    repeated from a seed); `promise` is the claim that the object itself makes, if it makes one;
+    `packages` are those whose versions a verdict should name.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Mechanism:
     takes_rng: bool
     promise: Claim | None = None
     vectorised: bool = False
+    packages: tuple[str, ...] = ()
 
     def sample(self, data: object, n: int, rng: np.random.Generator) -> Batch:
         """Draw n outputs; `MechanismError` where the result is no batch of n."""
@@ -60,7 +62,7 @@ class Mechanism:
         return outputs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Batched:
     """A function of `(data, n, rng)` that returns n outputs in one call; made by `batched`."""
 
@@ -203,6 +205,14 @@ def fingerprint(data: object, _depth: int = 0) -> object:
         columns = [str(name) for name in getattr(data, "columns", ())]
         return (columns, fingerprint(np.asarray(data.to_numpy()), _depth + 1))
     return None
+
+
+def changes_input(name: str) -> str:
+    """The message about a mechanism that mutates or consumes its data."""
+    return (
+        f"{name} changes its input: after some runs the data differ from before; every run must "
+        "see the same data, so let the mechanism work on a copy"
+    )
 
 
 def refuse_iterator(data: object, which: str) -> None:

@@ -101,11 +101,26 @@ class Encoder:
 
     def shape_name(self, shape: int) -> str:
         """The name of a shape number, such as `float` or `(2,) float`."""
-        return next(name for name, number in self._shapes.items() if number == shape)
+        return self.shape_names[shape]
 
     def text_of(self, key: int) -> str | None:
         """A readable form of an exact value seen before; None where it was not remembered."""
         return self._texts.get(key)
+
+    @property
+    def shape_names(self) -> list[str]:
+        """The names of all shapes seen, in the order of their numbers."""
+        return list(self._shapes)
+
+    @property
+    def texts(self) -> dict[int, str]:
+        """Readable forms of remembered exact values, by key."""
+        return dict(self._texts)
+
+    def restore(self, shape_names: Sequence[str], texts: Mapping[int, str]) -> None:
+        """Make an empty encoder know the shapes and texts of another."""
+        self._shapes = {name: number for number, name in enumerate(shape_names)}
+        self._texts = dict(texts)
 
     def encode(self, outputs: Sequence[object] | NDArray[np.generic]) -> Outputs:
         """Encode a batch: an array whose first axis counts the outputs, or a sequence of them."""

@@ -25,9 +25,13 @@ Array = NDArray[np.float64]
 
 _BISECTIONS = 44
 _NEWTON_STEPS = 24
+_ENOUGH = 1e-4
+_BINARY_BISECTIONS = 30
 
 
-def project_pure(p: Array, q: Array, epsilon: Array) -> Factors:
+def project_pure(
+    p: Array, q: Array, epsilon: Array, bisections: int = _BISECTIONS
+) -> Factors:
     """Project on the pure promise, both orders at once.
 
     Shapes: `p` and `q` are `(..., k)` with positive sums, `epsilon` broadcasts against `(...)`.
@@ -46,7 +50,7 @@ def project_pure(p: Array, q: Array, epsilon: Array) -> Factors:
     total = p + q
     low = np.zeros(np.broadcast_shapes(p.shape[:-1] + (1,), e.shape))
     high = np.full_like(low, 2.0)
-    for _ in range(_BISECTIONS):
+    for _ in range(bisections):
         mu = (low + high) / 2
         p0, q0 = _stationary_pure(p, q, total, e, mu)
         above = (p0 - q0).sum(axis=-1, keepdims=True) > 0
@@ -67,7 +71,9 @@ def _stationary_pure(p: Array, q: Array, total: Array, e: Array, mu: Array) -> t
     return p0, q0
 
 
-def project_approx(p: Array, q: Array, epsilon: Array, delta: Array) -> Factors:
+def project_approx(
+    p: Array, q: Array, epsilon: Array, delta: Array, steps: int = _NEWTON_STEPS
+) -> Factors:
     """Project on the (epsilon, delta) promise in the order P(S) <= e^epsilon Q(S) + delta.
 
     Shapes as in `project_pure`; `delta` broadcasts like `epsilon`.
@@ -87,38 +93,65 @@ def project_approx(p: Array, q: Array, epsilon: Array, delta: Array) -> Factors:
     delta = np.asarray(delta, dtype=np.float64)
     shape = np.broadcast_shapes(p.shape[:-1], e.shape, delta.shape)
     e, delta = np.broadcast_to(e, shape), np.broadcast_to(delta, shape)
-    mu = np.ones(shape)
-    kappa = np.minimum(1.0, 0.5 / np.maximum(delta, 1e-300))
-    state = _Approx(p, q, e[..., None], delta)
-    value = state.growth(mu, kappa)
-    damping = np.full(shape, 1e-9)
-    for _ in range(_NEWTON_STEPS):
-        d_mu, d_kappa = state.newton(mu, kappa, damping)
-        step = np.ones(shape)
-        improved = np.zeros(shape, dtype=bool)
-        for _ in range(6):
-            new_mu = np.clip(mu + step * d_mu, mu * 0.05, None)
-            new_kappa = np.clip(kappa + step * d_kappa, 0.0, None)
-            trial = state.growth(new_mu, new_kappa)
-            better = (trial > value) & ~improved
-            mu = np.where(better, new_mu, mu)
-            kappa = np.where(better, new_kappa, kappa)
-            value = np.where(better, trial, value)
-            improved |= better
-            if improved.all():
-                break
-            step *= 0.25
-        damping = np.where(improved, damping * 0.1 + 1e-12, damping * 100 + 1e-6)
+    flat = (int(np.prod(shape)), p.shape[-1])
+    state = _Approx(
+        np.broadcast_to(p, (*shape, p.shape[-1])).reshape(flat),
+        np.broadcast_to(q, (*shape, p.shape[-1])).reshape(flat),
+        e.reshape(-1, 1),
+        delta.reshape(-1),
+    )
+    mu = np.ones(flat[0])
+    kappa = np.minimum(1.0, 0.5 / np.maximum(state.delta, 1e-300))
+    _climb(state, mu, kappa, steps)
     a, b, _ = state.factors(mu, kappa)
-    return Factors(a, b)
+    return Factors(a.reshape(*shape, -1), b.reshape(*shape, -1))
+
+
+def _climb(state: _Approx, mu: Array, kappa: Array, steps: int) -> None:
+    """Damped Newton ascent in place; rows that have converged drop out."""
+    kept = np.maximum(state.p - state.e * state.q, 0.0).sum(axis=-1) <= state.delta
+    kappa[kept] = 0.0  # the promise allows these laws: no bet
+    rows = np.flatnonzero(~kept)
+    value = state.growth(mu, kappa)
+    damping = np.full(len(mu), 1e-9)
+    for _ in range(steps):
+        if len(rows) == 0:
+            return
+        part = state.rows(rows)
+        at_mu, at_kappa, at_value = mu[rows], kappa[rows], value[rows]
+        d_mu, d_kappa = part.newton(at_mu, at_kappa, damping[rows])
+        best_mu, best_kappa, best = at_mu, at_kappa, at_value
+        for shrink in (1.0, 0.3, 0.05):
+            trial_mu = np.maximum(at_mu + shrink * d_mu, 0.05 * at_mu)
+            trial_kappa = np.maximum(at_kappa + shrink * d_kappa, 0.0)
+            trial = part.growth(trial_mu, trial_kappa)
+            better = trial > best
+            best_mu = np.where(better, trial_mu, best_mu)
+            best_kappa = np.where(better, trial_kappa, best_kappa)
+            best = np.where(better, trial, best)
+            if (best > at_value).all():
+                break
+        gain = best - at_value
+        mu[rows], kappa[rows], value[rows] = best_mu, best_kappa, best
+        failed = gain <= 0
+        damping[rows] = np.where(failed, damping[rows] * 1e3 + 1e-4, damping[rows] * 0.1)
+        done = np.where(failed, damping[rows] > 1e3, gain < _ENOUGH * np.maximum(best, 1e-6))
+        rows = rows[~done]
 
 
 class _Approx:
-    """The growth rate of the (epsilon, delta) bet as a function of (mu, kappa)."""
+    """The growth rates of (epsilon, delta) bets as functions of (mu, kappa).
+
+    Shapes: `p` and `q` (n, k), `e` (n, 1), `delta`, `mu` and `kappa` (n,).
+    """
 
     def __init__(self, p: Array, q: Array, e: Array, delta: Array) -> None:
         self.p, self.q, self.e, self.delta = p, q, e, delta
         self.total = np.maximum(p + q, 1e-300)
+
+    def rows(self, index: NDArray[np.intp]) -> _Approx:
+        """The problems of some rows only."""
+        return _Approx(self.p[index], self.q[index], self.e[index], self.delta[index])
 
     def factors(self, mu: Array, kappa: Array) -> tuple[Array, Array, Array]:
         nu = np.maximum(2.0 - mu - kappa * self.delta, 1e-12)[..., None]
@@ -169,3 +202,40 @@ class _Approx:
 
 def _ratio(p: Array, p0: Array) -> Array:
     return np.divide(p, p0, out=np.ones(np.broadcast_shapes(p.shape, p0.shape)), where=p0 > 0)
+
+
+def project_binary(p: Array, q: Array, epsilon: Array, delta: Array) -> Factors:
+    """`project_approx` for two cells, in one order: a single root instead of two unknowns.
+
+    `p` and `q` are the probabilities of the first cell, any shape; the factors have a last axis
+    of 2. Where the promise is broken the minimum lies on the line p' = E q' + delta of the event
+    that breaks it (one cell or the other), at the root of an increasing derivative.
+
+    >>> import numpy as np
+    >>> f = project_binary(np.array(0.9), np.array(0.1), np.array(0.0), np.array(0.0))
+    >>> f.a.round(3).tolist(), f.b.round(3).tolist()
+    ([1.8, 0.2], [0.2, 1.8])
+    """
+    e = np.exp(epsilon)
+    first, second = p > e * q + delta, 1 - p > e * (1 - q) + delta
+    event_p, event_q = np.where(second, 1 - p, p), np.where(second, 1 - q, q)
+    low, high = np.zeros(first.shape), np.broadcast_to((1 - delta) / e, first.shape)
+    for _ in range(_BINARY_BISECTIONS):
+        root = (low + high) / 2
+        on_line = e * root + delta
+        slope = e * ((1 - event_p) / (1 - on_line) - event_p / on_line)
+        slope += (1 - event_q) / (1 - root) - event_q / root
+        low, high = np.where(slope < 0, root, low), np.where(slope < 0, high, root)
+    root = (low + high) / 2
+    on_line = e * root + delta
+    broken = first | second
+    a = [event_p / on_line, (1 - event_p) / (1 - on_line)]
+    b = [event_q / root, (1 - event_q) / (1 - root)]
+    return Factors(*(_two_cells(pair, broken, second) for pair in (a, b)))
+
+
+def _two_cells(pair: list[Array], broken: Array, swapped: Array) -> Array:
+    event, other = (np.where(broken, factor, 1.0) for factor in pair)
+    return np.stack(
+        [np.where(swapped, other, event), np.where(swapped, event, other)], axis=-1
+    )

@@ -87,3 +87,63 @@ def certify(factors: Factors, worst: Array) -> Factors:
     """
     scale = 2.0 * (1.0 - ROUNDING) / worst[..., None]
     return Factors(factors.a * scale, factors.b * scale)
+
+
+class Bankroll:
+    """The capital of several bettors who started with equal shares of 1; all in natural logs.
+
+    `pay` takes what each bettor's bets returned, pair by pair; the wealth is the average over
+    bettors, itself a nonnegative supermartingale under the null. Once it has reached the
+    threshold the claim is refuted and stays so.
+
+    >>> import numpy as np
+    >>> wealth = Bankroll(bettors=2, threshold=np.log(20.0))
+    >>> path = wealth.pay(np.log(np.array([[4.0, 4.0, 4.0], [1.0, 1.0, 1.0]])))
+    >>> np.exp(path).round(2).tolist(), wealth.crossed_at
+    ([2.5, 8.5, 32.5], 3)
+    """
+
+    def __init__(self, *, bettors: int, threshold: float) -> None:
+        self.threshold = threshold
+        self.pairs = 0
+        self.crossed_at: int | None = None
+        self.crossed_value = -np.inf
+        self._log = np.full(bettors, -np.log(bettors))
+
+    @property
+    def log_value(self) -> float:
+        """The natural logarithm of the wealth now."""
+        return _log_sum(self._log[:, None])[0].item()
+
+    @property
+    def log_shares(self) -> Array:
+        """The log of each bettor's share of the wealth now; the shares sum to 1."""
+        return self._log - self.log_value
+
+    def pay(self, log_returns: Array) -> Array:
+        """Add the log returns `(bettors, pairs)` of a block; returns the log wealth pair by pair.
+
+        The caller vouches that the bets were fixed before the pairs were seen.
+        """
+        if log_returns.shape[1] == 0:
+            return np.zeros(0)
+        steps = self._log[:, None] + np.cumsum(log_returns, axis=1)
+        path = _log_sum(steps)
+        if self.crossed_at is None:
+            above = np.flatnonzero(path >= self.threshold)
+            if len(above):
+                self.crossed_at = self.pairs + int(above[0]) + 1
+                self.crossed_value = float(path[above[0]])
+        self.pairs += log_returns.shape[1]
+        self._log = steps[:, -1]
+        return path
+
+    def sit_out(self, pairs: int) -> None:
+        """Count pairs on which nothing was bet (the burn-in)."""
+        self.pairs += pairs
+
+
+def _log_sum(values: Array) -> Array:
+    """log(sum(exp(values))) over the first axis, without overflow."""
+    top = values.max(axis=0)
+    return np.asarray(top + np.log(np.exp(values - top).sum(axis=0)))

@@ -1,0 +1,1 @@
+"""The sequential audit: bets, wealth, cells and the loop that owns their order."""

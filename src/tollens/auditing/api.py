@@ -1,0 +1,281 @@
+"""The verb `audit` and the stream `Audit`: settings are checked here, the work is elsewhere."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tollens.adapters import adapt
+from tollens.auditing.conclude import Circumstances, conclude
+from tollens.auditing.power import fewest_pairs
+from tollens.auditing.record import Recorder
+from tollens.auditing.run import Progress, Settings, run_audit
+from tollens.auditing.sequential import Gambler
+from tollens.claim import Claim, parse_claim
+from tollens.errors import UsageError
+from tollens.mechanism import Mechanism
+from tollens.neighbours import Pair, as_pair
+from tollens.promises import declared
+from tollens.streams import fresh_seed
+from tollens.targets import load_target
+from tollens.verdict import Verdict
+
+Batch = Sequence[object] | NDArray[np.generic]
+T = TypeVar("T")
+
+_CHOICES = {
+    "until": ("refuted", "budget"),
+    "method": ("projection",),
+    "outputs": ("numeric",),
+    "coupling": ("auto", "independent"),
+}
+
+
+def audit(
+    mechanism: object,
+    claim: Claim | str | None = None,
+    *,
+    neighbours: object,
+    alpha: float = 1e-6,
+    budget: int = 20_000,
+    until: str = "refuted",
+    method: str = "projection",
+    outputs: str = "numeric",
+    coupling: str = "auto",
+    seed: int | None = None,
+    workers: int = 1,
+    timeout: float | None = None,
+    delta: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    recorder: Recorder | None = None,
+) -> Verdict:
+    """Bet against a claim on runs of a mechanism, until it is refuted or the budget is spent.
+
+    `mechanism` is a callable of `(data)` or `(data, rng)`, one wrapped by `tollens.batched`, an
+    object of a supported library, or a text such as `"path/file.py::name"`. `claim` is a claim or
+    its text form; None asks the object (or its declared promise) for one. `neighbours` is one
+    pair `(x, x_prime)`, taken on the caller's word.
+
+    `alpha` is the probability with which a true claim is ever refuted by this call. `budget`
+    counts pairs of runs, burn-in included. `until="budget"` goes on after the refutation to
+    certify a larger leak. `timeout` is in seconds for one run; `delta` is where the certified
+    leak is stated if the claim has no delta of its own (default 1e-5). With a seed, a mechanism
+    that takes `rng` gives the same verdict twice. `progress` is called after each block of runs.
+
+    Raises `UsageError` (all problems at once) for wrong settings, among them a budget with which
+    nothing could be refuted; `MechanismError` where a mechanism changes its input or returns no
+    batch of n; `Interrupted`, with the verdict so far, on Ctrl-C.
+
+    The method: Waudby-Smith and Ramdas' betting (2023) and Ville's inequality, with the bets of
+    `tollens.auditing.projection`.
+
+    >>> import tollens
+    >>> def noisy_count(rows, rng):
+    ...     return len(rows) + rng.laplace(scale=0.5)        # epsilon = 1 needs scale 1
+    >>> verdict = tollens.audit(
+    ...     noisy_count, tollens.pure(1), neighbours=([1, 1, 1], [1, 1]), seed=1)
+    >>> verdict.outcome.name, verdict.epsilon_lower >= 1
+    ('REFUTED', True)
+    """
+    findings = _setting_findings(alpha, budget, workers, timeout, delta, seed)
+    chosen = {"until": until, "method": method, "outputs": outputs, "coupling": coupling}
+    findings += _choice_findings(chosen)
+    prepared: Mechanism | None = None
+    pair: Pair | None = None
+    made_claim: Claim | None = None
+    loaded = _collect(findings, lambda: _load(mechanism))
+    if loaded is not None:
+        prepared = _collect(findings, lambda: adapt(loaded))
+    pair = _collect(findings, lambda: as_pair(neighbours))
+    if prepared is not None:
+        made_claim = _collect(findings, lambda: _claim_of(claim, loaded, prepared))
+    elif isinstance(claim, str):
+        _collect(findings, lambda: parse_claim(claim))
+    if not findings and made_claim is not None:
+        findings += _hopeless(made_claim, alpha, budget)
+    if findings or prepared is None or pair is None or made_claim is None:
+        raise UsageError(findings)
+    settings = Settings(
+        alpha, budget, until, timeout, delta, fresh_seed() if seed is None else int(seed)
+    )
+    return run_audit(
+        prepared, made_claim, pair, settings, progress=progress, recorder=recorder
+    )
+
+
+def _load(mechanism: object) -> object:
+    return load_target(mechanism) if isinstance(mechanism, str) else mechanism
+
+
+def _claim_of(claim: Claim | str | None, loaded: object, mechanism: Mechanism) -> Claim:
+    if isinstance(claim, str):
+        return parse_claim(claim)
+    if isinstance(claim, Claim):
+        return claim
+    if claim is not None:
+        raise UsageError(
+            f"the claim is a {type(claim).__name__}; give a claim such as tollens.pure(1) or a "
+            'text such as "epsilon=1"'
+        )
+    own = declared(loaded)
+    if own is not None and own.claim is not None:
+        return own.claim
+    if mechanism.promise is not None:
+        return mechanism.promise
+    raise UsageError(
+        f"{mechanism.name} does not say what it promises; give a claim such as tollens.pure(1)"
+    )
+
+
+def _collect(findings: list[str], make: Callable[[], T]) -> T | None:
+    try:
+        return make()
+    except UsageError as error:
+        findings.extend(error.findings)
+        return None
+
+
+def _setting_findings(
+    alpha: float,
+    budget: int,
+    workers: int,
+    timeout: float | None,
+    delta: float | None,
+    seed: int | None,
+) -> list[str]:
+    findings = []
+    if not _is_real(alpha) or not 0 < alpha < 1:
+        findings.append(f"alpha is {alpha}; it must lie strictly between 0 and 1")
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+        findings.append(f"budget is {budget}; it must be a whole number of at least 1")
+    if workers != 1:
+        findings.append(f"workers is {workers}; this version samples in one process (workers=1)")
+    if timeout is not None and not (_is_real(timeout) and 0 < timeout < math.inf):
+        findings.append(f"timeout is {timeout}; it must be a positive number of seconds")
+    if delta is not None and not (_is_real(delta) and 0 <= delta <= 1):
+        findings.append(f"delta is {delta}; it must lie in [0, 1]")
+    if seed is not None and (isinstance(seed, bool) or not _is_whole(seed) or seed < 0):
+        findings.append(f"seed is {seed}; it must be a whole number of at least 0")
+    return findings
+
+
+def _choice_findings(chosen: dict[str, str]) -> list[str]:
+    return [
+        f"{name} is {value!r}; it must be one of {', '.join(_CHOICES[name])}"
+        for name, value in chosen.items()
+        if value not in _CHOICES[name]
+    ]
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, int | float | np.floating) and not isinstance(value, bool)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer)
+
+
+def _hopeless(claim: Claim, alpha: float, budget: int) -> list[str]:
+    """Why no leak whatever could be refuted with this budget; empty where one could."""
+    fewest = fewest_pairs(claim, alpha)
+    if fewest is not None and fewest <= budget:
+        return []
+    need = (
+        "no number of pairs that fits in memory would do"
+        if fewest is None
+        else f"that takes {fewest:,} pairs"
+    )
+    return [
+        f"a budget of {budget:,} pairs can never refute {claim} at alpha = {alpha:g}, not even "
+        f"where the outputs give the input away: {need}; raise the budget or alpha"
+    ]
+
+
+class Audit:
+    """An audit as a stream: feed pairs of outputs, look whenever you like.
+
+    The outputs of x and x' must be drawn independently of one another and of all earlier ones.
+    `delta` is where `epsilon_lower` is stated if the claim has none of its own; `seed` only
+    steers the folds of learned scores.
+
+    >>> import numpy as np, tollens
+    >>> rng = np.random.default_rng(0)
+    >>> stream = Audit(tollens.pure(1), alpha=0.05)
+    >>> stream.update(1 + rng.laplace(scale=0.25, size=200), rng.laplace(scale=0.25, size=200))
+    >>> stream.refuted, stream.pairs
+    (True, 200)
+    """
+
+    def __init__(
+        self,
+        claim: Claim | str,
+        *,
+        alpha: float = 1e-6,
+        coupling: str = "independent",
+        delta: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        findings = _setting_findings(alpha, 1, 1, None, delta, seed)
+        if coupling != "independent":
+            findings.append(f"coupling is {coupling!r}; it must be independent")
+        made = _collect(findings, lambda: parse_claim(claim) if isinstance(claim, str) else claim)
+        if made is not None and not isinstance(made, Claim):
+            findings.append(f"the claim is a {type(made).__name__}; give one such as pure(1)")
+        if findings or made is None:
+            raise UsageError(findings)
+        self.claim, self.alpha = made, alpha
+        self._gambler = Gambler(made, alpha=alpha, delta=delta, seed=seed)
+        self._started = time.perf_counter()
+
+    def update(self, outputs_x: Batch, outputs_x_prime: Batch) -> None:
+        """Add n outputs of each side, in the order in which they were drawn.
+
+        Arrays count outputs along their first axis. `UsageError` if the numbers differ.
+        """
+        if len(outputs_x) != len(outputs_x_prime):
+            raise UsageError(
+                f"{len(outputs_x)} outputs of x and {len(outputs_x_prime)} of x_prime; feed the "
+                "same number of both"
+            )
+        encoder = self._gambler.encoder
+        self._gambler.update(encoder.encode(outputs_x), encoder.encode(outputs_x_prime))
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim has been refuted; stays true."""
+        return self._gambler.refuted
+
+    @property
+    def log_e_value(self) -> float:
+        """The natural log of the wealth now (once refuted, at least the threshold)."""
+        return self._gambler.log_e_value
+
+    @property
+    def epsilon_lower(self) -> float:
+        """The certified lower bound for epsilon so far."""
+        return self._gambler.epsilon_lower
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs seen."""
+        return self._gambler.pairs
+
+    def verdict(self) -> Verdict:
+        """The verdict on the pairs so far."""
+        return conclude(
+            self._gambler,
+            Circumstances(
+                mechanism="a stream of outputs",
+                pair=Pair(None, None, "the caller's stream"),
+                alpha=self.alpha,
+                seed=None,
+                replayable=False,
+                seconds=time.perf_counter() - self._started,
+                runs=2 * self._gambler.pairs,
+            ),
+        )

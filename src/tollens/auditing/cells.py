@@ -1,0 +1,183 @@
+"""Cells: a partition of all possible outputs, learned from past runs and fixed before the next.
+
+A partition gives every output, seen before or not, the number of its cell. The outputs of the
+most frequent numeric shape are cut at quantiles of their value or score; every other shape that
+was seen has a cell of its own; exact values that were seen often may have one; whatever is left
+shares the last cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tollens.auditing.score import Score
+from tollens.outputs import Encoder, Outputs
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+MAX_SHAPES = 40
+"""Shapes of outputs that get a cell of their own."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A partition; `index` numbers the cell of each output, `size` counts the cells.
+
+    Order of the cells: intervals between `cuts` for outputs of shape `main`, then the other
+    `shapes`, then `atoms` (keys of exact values), then the cell of everything else.
+    """
+
+    main: int
+    score: Score | None
+    cuts: Array
+    shapes: NDArray[np.int64]
+    atoms: NDArray[np.uint64]
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return len(self.cuts) + 1 + len(self.shapes) + len(self.atoms) + 1
+
+    def index(self, outputs: Outputs, values: Array | None = None) -> Index:
+        """The cell of each output, shape (n,); `values` are their scores where known already."""
+        cell = np.full(len(outputs), self.size - 1, dtype=np.intp)
+        in_main = outputs.shapes == self.main
+        if in_main.all():
+            scores = self.values(outputs) if values is None else values
+            cell = np.searchsorted(self.cuts, scores, side="left")
+        else:
+            if in_main.any():
+                scores = self.values(outputs[in_main]) if values is None else values[in_main]
+                cell[in_main] = np.searchsorted(self.cuts, scores, side="left")
+            if len(self.shapes):
+                at = np.searchsorted(self.shapes, outputs.shapes)
+                at = np.minimum(at, len(self.shapes) - 1)
+                known = self.shapes[at] == outputs.shapes
+                cell[known] = len(self.cuts) + 1 + at[known]
+        if len(self.atoms):
+            at = np.minimum(np.searchsorted(self.atoms, outputs.keys), len(self.atoms) - 1)
+            known = self.atoms[at] == outputs.keys
+            cell[known] = len(self.cuts) + 1 + len(self.shapes) + at[known]
+        return cell
+
+    def values(self, outputs: Outputs) -> Array:
+        """The number that is cut at `cuts`: the output itself or its learned score."""
+        if self.score is not None:
+            return self.score(outputs.numbers)
+        if outputs.numbers.shape[1] == 0:
+            return np.zeros(len(outputs))
+        return np.ascontiguousarray(outputs.numbers[:, 0])
+
+    def describe(self, chosen: NDArray[np.bool_], encoder: Encoder) -> str:
+        """The event "the output falls in a chosen cell" in words."""
+        texts = []
+        intervals = chosen[: len(self.cuts) + 1]
+        name = "output" if self.score is None else "score"
+        if len(self.cuts):
+            texts += _interval_texts(intervals, self.cuts, name)
+        elif intervals[0] and self.main >= 0:
+            texts.append(f"output is of type {encoder.shape_name(self.main)}")
+        rest = chosen[len(self.cuts) + 1 :]
+        for i, shape in enumerate(self.shapes.tolist()):
+            if rest[i]:
+                texts.append(_shape_text(encoder.shape_name(shape)))
+        for i, key in enumerate(self.atoms.tolist()):
+            if rest[len(self.shapes) + i]:
+                texts.append(f"output = {encoder.text_of(key) or 'a repeated exact value'}")
+        if rest[-1]:
+            texts.append("output is none of those seen often before")
+        if len(texts) > 6:
+            texts = [*texts[:5], f"{len(texts) - 5} more"]
+        text = " or ".join(texts) if texts else "never"
+        if self.score is not None and intervals.any() and len(self.cuts):
+            text += f", where score = {self.score.describe()}"
+        return text
+
+
+def _interval_texts(chosen: NDArray[np.bool_], cuts: Array, name: str) -> list[str]:
+    """Chosen neighbouring intervals, merged: `output <= 0.5`, `0.5 < output <= 2`."""
+    texts = []
+    start = None
+    for i in range(len(cuts) + 2):
+        inside = i <= len(cuts) and bool(chosen[i])
+        if inside and start is None:
+            start = i
+        elif not inside and start is not None:
+            low = f"{cuts[start - 1]:.6g} < " if start > 0 else ""
+            high = f" <= {cuts[i - 1]:.6g}" if i <= len(cuts) else ""
+            if low and not high:
+                texts.append(f"{name} > {cuts[start - 1]:.6g}")
+            elif low or high:
+                texts.append(f"{low}{name}{high}")
+            else:
+                texts.append(f"any {name}")
+            start = None
+    return texts
+
+
+def _shape_text(shape: str) -> str:
+    if shape in ("NaN", "None"):
+        return f"output is {shape}"
+    if shape.startswith("raised "):
+        return f"the run raises {shape.removeprefix('raised ')}"
+    return f"output is of type {shape}"
+
+
+def quantile_cuts(values: Array, k: int) -> Array:
+    """At most k - 1 cuts that split values as evenly as ties allow; cell i is (cut_i-1, cut_i].
+
+    >>> quantile_cuts(np.array([0.0, 0.0, 0.0, 1.0]), 2).tolist()
+    [0.0]
+    >>> quantile_cuts(np.arange(8.0), 4).tolist()
+    [1.0, 3.0, 5.0]
+    """
+    if len(values) == 0:
+        return np.zeros(0)
+    ordered = np.sort(values)
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], False))
+    if len(ends) == 0:
+        return np.zeros(0)
+    below = ends + 1.0
+    wanted = len(ordered) * np.arange(1, k) / k
+    right = np.minimum(np.searchsorted(below, wanted), len(below) - 1)
+    left = np.maximum(right - 1, 0)
+    nearer = np.where(np.abs(below[left] - wanted) < np.abs(below[right] - wanted), left, right)
+    return np.asarray(np.unique(ordered[ends[nearer]]))
+
+
+def frequent_keys(keys: NDArray[np.uint64], most: int) -> NDArray[np.uint64]:
+    """The most frequent keys that occur at least twice, sorted; at most `most` of them.
+
+    >>> frequent_keys(np.array([7, 7, 9, 3, 3, 3], dtype=np.uint64), 1).tolist()
+    [3]
+    """
+    found, counts = np.unique(keys, return_counts=True)
+    repeated = counts >= 2
+    found, counts = found[repeated], counts[repeated]
+    if len(found) > most:
+        found = found[np.argsort(-counts, kind="stable")[:most]]
+    return np.sort(found)
+
+
+def main_shape(outputs: Sequence[Outputs]) -> tuple[int, NDArray[np.int64]]:
+    """The most frequent shape that has numbers (-1 if none has), and the other frequent shapes."""
+    shapes = np.concatenate([part.shapes for part in outputs])
+    found, counts = np.unique(shapes, return_counts=True)
+    by_count = found[np.argsort(-counts, kind="stable")]
+    numeric = [s for s in by_count.tolist() if _has_numbers(outputs, s)]
+    main = numeric[0] if numeric else -1
+    others = by_count[by_count != main][:MAX_SHAPES]
+    return main, np.sort(others).astype(np.int64)
+
+
+def _has_numbers(outputs: Sequence[Outputs], shape: int) -> bool:
+    for part in outputs:
+        first = np.flatnonzero(part.shapes == shape)[:1]
+        if len(first):
+            return bool(np.any(~np.isnan(part.numbers[first[0]])))
+    return False

@@ -1,0 +1,103 @@
+"""From the state of a gambler to a verdict that says no more than was shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tollens.auditing.power import detectable_excess, fewest_pairs
+from tollens.auditing.sequential import Gambler
+from tollens.neighbours import Pair
+from tollens.outputs import Raised
+from tollens.verdict import Outcome, Reason, Verdict
+from tollens.versions import versions
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a verdict says beside the bets: whose runs these were and how they were made.
+
+    `until_refuted` says that the audit stops at the pair that refutes; `runs` counts all runs
+    made, among them those of the last block that came after that pair.
+    """
+
+    mechanism: str
+    pair: Pair
+    alpha: float
+    seed: int | None
+    replayable: bool
+    seconds: float
+    runs: int
+    interrupted: bool = False
+    until_refuted: bool = False
+    raised: Raised | None = None
+    packages: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def conclude(gambler: Gambler, about: Circumstances) -> Verdict:
+    """The verdict on the pairs seen so far."""
+    outcome, reason = _judge(gambler, about)
+    excess = None
+    if outcome is not Outcome.UNDECIDED:
+        excess = detectable_excess(gambler.claim, about.alpha, gambler.pairs)
+    evidence = gambler.evidence(at_crossing=about.until_refuted)
+    return Verdict(
+        outcome=outcome,
+        reason=reason,
+        claim=gambler.claim,
+        mechanism=about.mechanism,
+        neighbours=about.pair,
+        witness=gambler.witness() if outcome is Outcome.REFUTED else None,
+        epsilon_lower=gambler.epsilon_lower,
+        delta=gambler.delta,
+        pairs=evidence.curve[-1][0],
+        runs=about.runs,
+        alpha=about.alpha,
+        evidence=evidence,
+        seed=about.seed,
+        replayable=about.replayable,
+        seconds=about.seconds,
+        detectable_excess=excess,
+        versions=versions(*about.packages),
+        notes=(*about.notes, *_notes(gambler, about, reason)),
+    )
+
+
+def _judge(gambler: Gambler, about: Circumstances) -> tuple[Outcome, Reason]:
+    constant_x, constant_y = gambler.constants
+    both_constant = constant_x.holds and constant_y.holds
+    if gambler.refuted:
+        return (
+            Outcome.REFUTED,
+            Reason.NO_RANDOMNESS if both_constant else Reason.WEALTH_REACHED,
+        )
+    if both_constant and constant_x.key is not None and constant_x.key == constant_y.key:
+        shape = gambler.encoder.shape_name(constant_x.shape)
+        if shape == "raised Timeout":
+            return Outcome.UNDECIDED, Reason.ALWAYS_TIMES_OUT
+        if shape.startswith("raised "):
+            return Outcome.UNDECIDED, Reason.ALWAYS_RAISES
+        return Outcome.UNDECIDED, Reason.EQUAL_CONSTANTS
+    fewest = fewest_pairs(gambler.claim, about.alpha)
+    enough = fewest is not None and gambler.pairs >= fewest
+    if about.interrupted:
+        return (Outcome.UNREFUTED if enough else Outcome.UNDECIDED), Reason.INTERRUPTED
+    if not enough:
+        return Outcome.UNDECIDED, Reason.TOO_FEW_PAIRS
+    return Outcome.UNREFUTED, Reason.BUDGET_SPENT
+
+
+def _notes(gambler: Gambler, about: Circumstances, reason: Reason) -> list[str]:
+    notes = []
+    if reason is Reason.EQUAL_CONSTANTS:
+        key = gambler.constants[0].key
+        value = None if key is None else gambler.encoder.text_of(key)
+        if value is not None:
+            notes.append(f"every run returned {value}")
+    if about.raised is not None:
+        notes.append(f"some runs raised an exception, the last one {about.raised}")
+    names = gambler.encoder.shape_names
+    if len(names) > 1:
+        listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        notes.append(f"outputs came in {len(names)} shapes: {listed}")
+    return notes

@@ -1,0 +1,137 @@
+"""How much leaks: a lower bound for epsilon that is valid at every time.
+
+The same bets are made against a fixed sequence of nested claims, (e, delta)-DP for e on a grid.
+The bound is the largest e such that it and all before it in the sequence were rejected: since the
+claims are nested, the first true one of the sequence has to be rejected for the bound to be too
+large, which happens with probability at most alpha. It never decreases.
+
+A claim with a delta of its own stands in the sequence itself: once it is refuted, the sequence
+goes on above it at the claim's level. Below the claim (and for claims without a delta) the
+sequence starts near 0 and spends `share` of alpha, which the test of the claim leaves to it.
+
+The wealth against the grid is a function of the counts of cells over time, which are all that is
+kept; it is worked out when the bound is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tollens.auditing.experts import SLOTS, Experts, bets
+from tollens.claim import Claim, Promise
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+GRID = np.geomspace(0.01, 16.0, 160)
+"""The values of epsilon that a bound may take (and the claim's own)."""
+
+REBET = 1.2
+"""Bets against the grid are made anew when the number of pairs has grown by this factor."""
+
+_COARSE = tuple(SLOTS.index(name) for name in ("2 cells", "3 cells", "4 cells", "8 cells", "15 values"))
+
+
+@dataclass
+class _Segment:
+    """Pairs during which one set of bets against the grid stands."""
+
+    p: Array
+    q: Array
+    real: NDArray[np.bool_]
+    slots: Index
+    views: tuple[int, ...]
+    counts_x: Array
+    counts_y: Array
+
+
+class LeakBound:
+    """Collects counts while an audit runs; `lower` turns them into the bound."""
+
+    def __init__(self, claim: Claim, *, alpha: float, share: float, delta: float) -> None:
+        self.claim = claim
+        self.delta = delta
+        self._level_below = -math.log(alpha * share)
+        self._level_above = -math.log(alpha * (1 - share))
+        self._segments: list[_Segment] = []
+        self._next = 0.0
+        self._cached: tuple[int, bool, float] | None = None
+
+    def open(self, experts: Experts, pairs: int, *, new_cells: bool) -> None:
+        """Fix the bets for the coming pairs, if it is time to."""
+        if pairs < self._next and not new_cells:
+            return
+        self._next = pairs * REBET
+        used = [int(experts.slots[slot]) for slot in _COARSE]
+        views = tuple(sorted(set(used)))
+        p, q, real = experts.laws(views)
+        slots = np.array([views.index(view) for view in used], dtype=np.intp)
+        self._segments.append(
+            _Segment(p, q, real, slots, views, np.zeros(p.shape), np.zeros(q.shape))
+        )
+
+    def count(self, cells_x: list[Index], cells_y: list[Index]) -> None:
+        """Add pairs, given by their cells in every view of the experts."""
+        segment = self._segments[-1]
+        widest = segment.p.shape[1]
+        for row, view in enumerate(segment.views):
+            segment.counts_x[row] += np.bincount(cells_x[view], minlength=widest)
+            segment.counts_y[row] += np.bincount(cells_y[view], minlength=widest)
+
+    def lower(self, *, pairs: int, refuted: bool) -> float:
+        """The certified lower bound for epsilon at `delta`; 0 where nothing was shown."""
+        if self._cached is None or self._cached[:2] != (pairs, refuted):
+            self._cached = (pairs, refuted, self._compute(refuted))
+        return self._cached[2]
+
+    def _compute(self, refuted: bool) -> float:
+        own_delta = self.claim.leak_delta
+        own = self.claim.promises()[0].epsilon if own_delta == self.delta else None
+        if own is not None and refuted:
+            above = GRID[GRID > own * (1 + 1e-9)]
+            return self._climb(own, above, self._level_above)
+        grid = GRID if own is None else GRID[GRID < own]
+        return self._climb(0.0, grid, self._level_below)
+
+    def _climb(self, start: float, grid: Array, level: float) -> float:
+        """The last epsilon of the grid before the first that was not rejected."""
+        bound = start
+        for first in range(0, len(grid), 24):
+            part = grid[first : first + 24]
+            rejected = self._peak(part) >= level
+            if rejected.all():
+                bound = float(part[-1])
+                continue
+            fails = int(np.argmin(rejected))
+            return float(part[fails - 1]) if fails else bound
+        return bound
+
+    def _peak(self, grid: Array) -> Array:
+        """The largest log wealth ever reached against each epsilon of the grid."""
+        orders = _orders(self.delta, self.claim.ordered)
+        promises = [Promise(e, self.delta, order) for e in grid.tolist() for order in orders]
+        log = np.full((len(_COARSE), len(promises)), 0.0)
+        peak = np.full(len(grid), -np.inf)
+        for segment in self._segments:
+            made = bets(segment.p, segment.q, segment.real, promises, quick=True)
+            with np.errstate(divide="ignore"):
+                log_a = np.where(segment.real[:, None, :], np.log(made.a), 0.0)
+                log_b = np.where(segment.real[:, None, :], np.log(made.b), 0.0)
+            gain = np.einsum("vpk,vk->vp", log_a, segment.counts_x)
+            gain += np.einsum("vpk,vk->vp", log_b, segment.counts_y)
+            log += gain[segment.slots]
+            bettors = log.reshape(len(_COARSE), len(grid), len(orders))
+            top = bettors.max(axis=(0, 2))
+            mean = np.exp(bettors - top[None, :, None]).mean(axis=(0, 2))
+            peak = np.maximum(peak, top + np.log(mean))
+        return peak
+
+
+def _orders(delta: float, ordered: bool) -> tuple[int, ...]:
+    if ordered:
+        return (1,)
+    return (0,) if delta == 0 else (1, -1)

@@ -1,0 +1,123 @@
+"""The file of evidence: all that the bets looked at, so that anyone can score it again.
+
+The file holds encoded outputs (shapes, digests of exact values, numbers), the verdict and its
+seed. Scoring it again repeats the bets and must give the same wealth; it needs neither the
+mechanism nor its data.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+
+from tollens.auditing.conclude import Circumstances, conclude
+from tollens.auditing.sequential import Gambler
+from tollens.errors import UsageError
+from tollens.outputs import Encoder, Outputs, concatenate
+from tollens.serial import number_from_json, parse_json, to_jsonable
+from tollens.verdict import Verdict
+
+SCHEMA = "tollens/evidence/1"
+
+
+class Recorder:
+    """Collects the outputs of an audit for a file of evidence."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Outputs, Outputs]] = []
+        self.document: str | None = None
+
+    def add(self, x: Outputs, y: Outputs) -> None:
+        """Append encoded pairs."""
+        self._parts.append((x, y))
+
+    def finish(self, verdict: Verdict, encoder: Encoder) -> None:
+        """Make `document`, the JSON text of the file."""
+        content = {
+            "schema": SCHEMA,
+            "verdict": verdict.to_dict(),
+            "shapes": encoder.shape_names,
+            "texts": {str(key): text for key, text in encoder.texts.items()},
+            "x": _to_json([part[0] for part in self._parts]),
+            "x_prime": _to_json([part[1] for part in self._parts]),
+        }
+        self.document = json.dumps(to_jsonable(content), ensure_ascii=False, allow_nan=False)
+
+
+def rescore(text: str) -> Verdict:
+    """Score a file of evidence again; the verdict of the repeated bets.
+
+    Raises `UsageError` where the file is not of the schema or where the recorded verdict does
+    not follow from the recorded outputs.
+    """
+    data = parse_json(text, "evidence")
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise UsageError(f'not a file of evidence: the "schema" must be "{SCHEMA}"')
+    recorded = Verdict.from_json(json.dumps(data.get("verdict")))
+    gambler = Gambler(
+        recorded.claim, alpha=recorded.alpha, delta=recorded.delta, seed=recorded.seed or 0
+    )
+    try:
+        gambler.encoder.restore(
+            [str(name) for name in data["shapes"]],
+            {int(key): str(value) for key, value in data["texts"].items()},
+        )
+        x, y = _from_json(data["x"]), _from_json(data["x_prime"])
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise UsageError(f"evidence: the recorded outputs cannot be read ({error!r})") from None
+    if len(x) != len(y):
+        raise UsageError(f"evidence: {len(x)} outputs of x but {len(y)} of x_prime")
+    shapes = np.concatenate([x.shapes, y.shapes])
+    if len(shapes) and not 0 <= shapes.min() <= shapes.max() < len(data["shapes"]):
+        raise UsageError("evidence: an output has a shape that is not in the list of shapes")
+    gambler.update(x, y)
+    again = conclude(
+        gambler,
+        Circumstances(
+            mechanism=recorded.mechanism,
+            pair=recorded.neighbours,
+            alpha=recorded.alpha,
+            seed=recorded.seed,
+            replayable=recorded.replayable,
+            seconds=recorded.seconds,
+            runs=recorded.runs,
+            until_refuted=recorded.pairs < len(x),
+        ),
+    )
+    difference = abs(again.log_e_value - recorded.log_e_value)
+    same_runs = again.evidence.digest == recorded.evidence.digest
+    if not same_runs or again.outcome is not recorded.outcome or difference > 1e-6:
+        raise UsageError(
+            "evidence: the recorded verdict does not follow from the recorded outputs: recorded "
+            f"{recorded.outcome.name} with log wealth {recorded.log_e_value:.6f}, scored again "
+            f"{again.outcome.name} with {again.log_e_value:.6f}"
+            + ("" if same_runs else "; the digests of the outputs differ too")
+        )
+    return replace(again, versions=recorded.versions, notes=recorded.notes)
+
+
+def _to_json(parts: list[Outputs]) -> dict[str, object]:
+    if not parts:
+        return {"shapes": [], "keys": [], "numbers": []}
+    outputs = concatenate(parts)
+    return {
+        "shapes": outputs.shapes.tolist(),
+        "keys": outputs.keys.tolist(),
+        "numbers": outputs.numbers.tolist(),
+    }
+
+
+def _from_json(data: dict[str, list[object]]) -> Outputs:
+    rows = data["numbers"]
+    width = max((len(row) for row in rows if isinstance(row, list)), default=0)
+    numbers = np.full((len(rows), width), np.nan)
+    for i, row in enumerate(rows):
+        if isinstance(row, list):
+            numbers[i, : len(row)] = [number_from_json(value, "a number") for value in row]
+    shapes = np.array(data["shapes"], dtype=np.int64)
+    keys = np.array(data["keys"], dtype=np.uint64)
+    if not len(shapes) == len(keys) == len(rows):
+        raise ValueError("shapes, keys and numbers differ in length")
+    return Outputs(shapes, keys, numbers)

@@ -1,0 +1,93 @@
+"""JSON for what JSON lacks: infinities and NaN as texts, bytes as base64, arrays as lists."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from tollens.errors import UsageError
+
+_SPECIAL = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
+
+
+def to_jsonable(value: object) -> object:
+    """Plain data that `json` can write; an object it does not know becomes {"repr": text}.
+
+    >>> to_jsonable({"a": float("inf"), "b": b"\\x00", "c": np.arange(2), "d": Fraction(1, 3)})
+    {'a': 'Infinity', 'b': {'bytes': 'AA=='}, 'c': [0, 1], 'd': '1/3'}
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return _float_text(value)
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    if isinstance(value, bytes | bytearray):
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, np.ndarray):
+        return to_jsonable(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): to_jsonable(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [to_jsonable(item) for item in value]
+    text = repr(value)
+    return {"repr": text if len(text) <= 500 else text[:497] + "..."}
+
+
+def _float_text(value: float) -> object:
+    if math.isfinite(value):
+        return value
+    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+
+
+def data_from_json(value: object) -> object:
+    """Data as a mechanism takes it: the special texts and bytes objects of `to_jsonable` undone.
+
+    >>> data_from_json([1, "NaN", {"bytes": "AA=="}])
+    [1, nan, b'\\x00']
+    """
+    if isinstance(value, str):
+        return _SPECIAL.get(value, value)
+    if isinstance(value, list):
+        return [data_from_json(item) for item in value]
+    if isinstance(value, dict):
+        if set(value) == {"bytes"} and isinstance(value["bytes"], str):
+            try:
+                return base64.b64decode(value["bytes"], validate=True)
+            except ValueError:
+                raise UsageError("a {'bytes': ...} value is not base64") from None
+        return {key: data_from_json(item) for key, item in value.items()}
+    return value
+
+
+def number_from_json(value: object, name: str) -> float:
+    """A float of a JSON number or of one of the texts Infinity, -Infinity, NaN."""
+    if isinstance(value, str) and value in _SPECIAL:
+        return _SPECIAL[value]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"{name} is {value!r}; expected a number")
+    return float(value)
+
+
+def parse_json(text: str, name: str) -> object:
+    """Strict JSON, or a `UsageError` that says where it is wrong."""
+
+    def refuse(constant: str) -> object:
+        raise UsageError(f'{name}: write "{constant}" in quotes, bare {constant} is not JSON')
+
+    try:
+        parsed: object = json.loads(text, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise UsageError(
+            f"{name} is not JSON (line {error.lineno}, column {error.colno}: {error.msg})"
+        ) from None
+    except RecursionError:
+        raise UsageError(f"{name} is nested too deeply") from None
+    return parsed

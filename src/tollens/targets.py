@@ -1,0 +1,109 @@
+"""Targets: texts such as `path/file.py::name` or `package.module:name` that name an object."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from tollens.errors import TargetError
+
+_FORMS = '"path/file.py::name" or "package.module:name"'
+
+
+def load_target(text: str) -> object:
+    """The object that a target names; the file or module is imported, that is, run.
+
+    Raises `TargetError` where the file, module or name does not exist or cannot be imported.
+
+    >>> load_target("math:sqrt")(9.0)
+    3.0
+    """
+    place, name = split_target(text)
+    module = load_file(Path(place)) if place.endswith(".py") else _load_module(place, text)
+    return find_name(module, name, place)
+
+
+def split_target(text: str) -> tuple[str, str]:
+    """The file or module and the name of a target.
+
+    >>> split_target("src/counts.py::noisy")
+    ('src/counts.py', 'noisy')
+    """
+    place, separator, name = text.partition("::")
+    if not separator:
+        place, separator, name = text.rpartition(":")
+    if not separator or not place or not name:
+        raise TargetError(f"cannot read the target {text!r}; write {_FORMS}")
+    return place, name
+
+
+def find_name(module: ModuleType, name: str, place: str) -> object:
+    """The attribute `name` (dots allowed) of a module."""
+    found: object = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            public = [known for known in vars(module) if not known.startswith("_")]
+            near = difflib.get_close_matches(part, public, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TargetError(f"{place} has no {name!r}{hint}")
+        found = getattr(found, part)
+    return found
+
+
+def load_file(path: Path) -> ModuleType:
+    """Import a Python file by its path, with its folder on the import path."""
+    if not path.exists():
+        raise TargetError(f"{path} does not exist")
+    if path.is_dir():
+        raise TargetError(f"{path} is a folder; name a Python file")
+    full = path.resolve()
+    digest = hashlib.blake2b(str(full).encode(), digest_size=4).hexdigest()
+    name = f"tollens_target_{full.stem}_{digest}"
+    spec = importlib.util.spec_from_file_location(name, full)
+    if spec is None or spec.loader is None:
+        raise TargetError(f"{path} cannot be imported as a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    folder = str(full.parent)
+    added = folder not in sys.path
+    if added:
+        sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        raise TargetError(f"{path} cannot be imported: {_where(error, full)}") from error
+    finally:
+        if added and folder in sys.path:
+            sys.path.remove(folder)
+    return module
+
+
+def _load_module(name: str, text: str) -> ModuleType:
+    working = str(Path.cwd())
+    if working not in sys.path:
+        sys.path.insert(0, working)
+    try:
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and name.startswith(error.name):
+            raise TargetError(f"there is no module {error.name!r} (target {text!r})") from None
+        raise TargetError(f"module {name} cannot be imported: {_where(error, None)}") from error
+
+
+def _where(error: BaseException, path: Path | None) -> str:
+    """The error and the line of the target's file at which it was raised."""
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} (line {error.lineno})"
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if path is None or trace.tb_frame.f_code.co_filename == str(path):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    place = f" (line {line})" if line is not None and path is not None else ""
+    return f"{type(error).__name__}: {error}{place}"

@@ -1,0 +1,72 @@
+"""Witnesses: a test of outputs and a direction in which its two means break the claim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tollens.errors import UsageError
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """An event that is too likely on one side, as the bets saw it.
+
+    `likely_under` is "x" or "x_prime"; the frequencies are those of all pairs looked at, and
+    (`epsilon`, `delta`) is the inequality of the claim that the event speaks against. The
+    certified statement is the verdict's, not the difference of these frequencies.
+
+    >>> w = Witness("output <= 0.5", "x_prime", 0.1, 0.4, 1.0, 0.0)
+    >>> print(w.describe())
+    output <= 0.5: 10.0 % of runs on x, 40.0 % on x'
+    """
+
+    text: str
+    likely_under: str
+    frequency_x: float
+    frequency_x_prime: float
+    epsilon: float
+    delta: float
+    kind: str = "event"
+
+    def describe(self) -> str:
+        """The event and how often it was seen on both sides."""
+        return (
+            f"{self.text}: {_percent(self.frequency_x)} of runs on x, "
+            f"{_percent(self.frequency_x_prime)} on x'"
+        )
+
+    def to_json(self) -> Json:
+        """A plain dictionary."""
+        return {
+            "kind": self.kind,
+            "text": self.text,
+            "likely_under": self.likely_under,
+            "frequency_x": self.frequency_x,
+            "frequency_x_prime": self.frequency_x_prime,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+        }
+
+
+def witness_from_json(data: object) -> Witness:
+    """The witness of `Witness.to_json`; `UsageError` if it is none."""
+    if not isinstance(data, dict):
+        raise UsageError("a witness is a JSON object")
+    try:
+        return Witness(
+            text=str(data["text"]),
+            likely_under=str(data["likely_under"]),
+            frequency_x=float(data["frequency_x"]),
+            frequency_x_prime=float(data["frequency_x_prime"]),
+            epsilon=float(data["epsilon"]),
+            delta=float(data["delta"]),
+            kind=str(data["kind"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"not a witness: {error!r}") from None
+
+
+def _percent(frequency: float) -> str:
+    return f"{100 * frequency:.1f} %" if frequency == 0 or frequency >= 0.001 else "< 0.1 %"
