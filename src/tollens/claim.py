@@ -7,438 +7,43 @@ and q = E f(A(x')) of any test f with values in [0, 1]; its profile `delta(epsil
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens import divergence
+from tollens.contract import Claim, Json, Promise
 from tollens.errors import ClaimError
+from tollens.kinds import (
+    ApproxClaim,
+    GaussianClaim,
+    ProfileClaim,
+    PureClaim,
+    RenyiClaim,
+    TradeoffClaim,
+    ZCDPClaim,
+)
 from tollens.quantity import Number, Quantity, delta_quantity, epsilon_quantity
-from tollens.region import GRID, Boundary, lines, outer
+from tollens.region import GRID, outer
 
-Json = dict[str, object]
 Array = NDArray[np.float64]
 
-TANGENTS = 12
-"""How many (epsilon, delta) promises stand for a curved claim in a bet."""
-
-
-class Promise(NamedTuple):
-    """One (epsilon, delta) inequality that a claim implies, the unit that a bet is made against.
-
-    `order` is +1 for P(S) <= e^eps Q(S) + delta with P = A(x), -1 for the roles swapped, and 0
-    for both orders at once, which is used where delta is 0.
-    """
-
-    epsilon: float
-    delta: float
-    order: int
-
-
-class Claim(ABC):
-    """A promise about a neighbouring pair; made by `pure`, `approx`, `gaussian` and the others.
-
-    >>> import tollens
-    >>> claim = tollens.approx("ln 3", 0.1)
-    >>> claim.support(1, 3), round(claim.support(1, 1), 3)
-    (0.1, 0.55)
-    """
-
-    kind: ClassVar[str]
-    ordered: bool
-
-    @abstractmethod
-    def _hockey_stick(self, ratio: float) -> float:
-        """The largest p - ratio q that the claim allows, for any ratio >= 0."""
-
-    @abstractmethod
-    def _parameters(self) -> Json:
-        """What the JSON form adds to the kind."""
-
-    @abstractmethod
-    def _formula(self) -> str:
-        """A short text such as `epsilon=1`, in the form that `parse_claim` reads where it can."""
-
-    @abstractmethod
-    def promises(self) -> tuple[Promise, ...]:
-        """The (epsilon, delta) inequalities through which runs test this claim."""
-
-    def support(self, a: float, b: float) -> float:
-        """max { a p - b q : (p, q) in the region } for any real direction (a, b).
-
-        >>> import tollens
-        >>> round(tollens.pure("ln 3").support(1, 1), 6)     # the largest total variation
-        0.5
-        """
-        if not (math.isfinite(a) and math.isfinite(b)):
-            raise ClaimError(f"the direction ({a}, {b}) is not finite")
-        if a >= 0 >= b:
-            return a - b
-        if a <= 0 <= b:
-            return 0.0
-        if a > 0:
-            return a * self._hockey_stick(b / a)
-        # the region is symmetric under (p, q) -> (1 - p, 1 - q)
-        return a - b - a * self._hockey_stick(b / a)
-
-    def delta(self, epsilon: Number) -> float:
-        """The profile: the least delta with which the claim implies (epsilon, delta)-DP.
-
-        >>> import tollens
-        >>> round(tollens.gaussian(1).delta(1), 4)
-        0.1269
-        """
-        return max(0.0, self._hockey_stick(math.exp(epsilon_quantity(epsilon).value)))
-
-    def epsilon(self, delta: Number) -> float:
-        """The least epsilon with which the claim implies (epsilon, delta)-DP; inf if none does.
-
-        >>> import tollens
-        >>> round(tollens.gaussian(1).epsilon(1e-5), 3)
-        4.377
-        """
-        target = delta_quantity(delta).value
-        if self.delta(0) <= target:
-            return 0.0
-        low, high = 0.0, 1.0
-        while self.delta(high) > target:
-            low, high = high, 2 * high
-            if high > 700:
-                return math.inf
-        for _ in range(80):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.delta(middle) > target else (low, middle)
-        return high
-
-    @property
-    def leak_delta(self) -> float | None:
-        """The claim's own delta, at which a certified leak is stated; None if it has none."""
-        return None
-
-    @abstractmethod
-    def words(self) -> str:
-        """The promise in one sentence for a reader who is no expert."""
-
-    def to_json(self) -> Json:
-        """A plain dictionary; `claim_from_json` turns it back into an equal claim."""
-        return {"kind": self.kind, **self._parameters(), "ordered": self.ordered}
-
-    def __str__(self) -> str:
-        return self._formula() + (", ordered" if self.ordered else "")
-
-
-def _sides(epsilon: float, delta: float, ordered: bool) -> tuple[Promise, ...]:
-    if ordered:
-        return (Promise(epsilon, delta, 1),)
-    if delta == 0:
-        return (Promise(epsilon, 0.0, 0),)
-    return (Promise(epsilon, delta, 1), Promise(epsilon, delta, -1))
-
-
-def _which_orders(ordered: bool) -> str:
-    return "with x first" if ordered else "whichever of the two neighbours comes first"
-
-
-@dataclass(frozen=True)
-class PureClaim(Claim):
-    """P(A(x) in S) <= e^epsilon P(A(x') in S) for every set S of outputs (Dwork et al. 2006)."""
-
-    bound: Quantity
-    ordered: bool = False
-    kind: ClassVar[str] = "pure"
-
-    @cached_property
-    def _boundary(self) -> Boundary:
-        return _approx_boundary(self.bound.value, 0.0, self.ordered)
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._boundary.hockey_stick(ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """The claim itself."""
-        return _sides(self.bound.value, 0.0, self.ordered)
-
-    @property
-    def leak_delta(self) -> float | None:
-        """A pure claim states delta = 0."""
-        return 0.0
-
-    def words(self) -> str:
-        """The promise in words."""
-        return (
-            f"no set of outputs is more than e^{_power(self.bound)} times as likely on one of two "
-            f"neighbouring inputs as on the other, {_which_orders(self.ordered)}"
-        )
-
-    def _parameters(self) -> Json:
-        return {"epsilon": _json_quantity(self.bound)}
-
-    def _formula(self) -> str:
-        return f"epsilon={self.bound}"
-
-
-@dataclass(frozen=True)
-class ApproxClaim(Claim):
-    """P(A(x) in S) <= e^epsilon P(A(x') in S) + delta for every set S (Dwork et al. 2006)."""
-
-    bound: Quantity
-    slack: Quantity
-    ordered: bool = False
-    kind: ClassVar[str] = "approx"
-
-    @cached_property
-    def _boundary(self) -> Boundary:
-        return _approx_boundary(self.bound.value, self.slack.value, self.ordered)
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._boundary.hockey_stick(ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """The claim itself, an inequality for each order."""
-        return _sides(self.bound.value, self.slack.value, self.ordered)
-
-    @property
-    def leak_delta(self) -> float | None:
-        """The delta of the claim."""
-        return self.slack.value
-
-    def words(self) -> str:
-        """The promise in words."""
-        return (
-            f"no set of outputs is more than e^{_power(self.bound)} times as likely plus "
-            f"{self.slack} on one of two neighbouring inputs as on the other, "
-            f"{_which_orders(self.ordered)}"
-        )
-
-    def _parameters(self) -> Json:
-        return {"epsilon": _json_quantity(self.bound), "delta": _json_quantity(self.slack)}
-
-    def _formula(self) -> str:
-        return f"epsilon={self.bound}, delta={self.slack}"
-
-
-@dataclass(frozen=True)
-class GaussianClaim(Claim):
-    """mu-GDP: no test does better than telling N(0, 1) from N(mu, 1) (Dong, Roth, Su 2022)."""
-
-    mu: Quantity
-    ordered: bool = False
-    kind: ClassVar[str] = "gaussian"
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return divergence.gaussian_hockey_stick(self.mu.value, ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Tangents of the curve from epsilon = 0 to where delta(epsilon) has become small."""
-        return _tangents(self)
-
-    def words(self) -> str:
-        """The promise in words."""
-        return (
-            "no test tells two neighbouring inputs apart better than one draw tells a normal "
-            f"distribution from the same shifted by {self.mu} standard deviations"
-        )
-
-    def _parameters(self) -> Json:
-        return {"mu": _json_quantity(self.mu)}
-
-    def _formula(self) -> str:
-        return f"mu={self.mu}"
-
-
-@dataclass(frozen=True)
-class ZCDPClaim(Claim):
-    """D_alpha(A(x) || A(x')) <= rho alpha for every order alpha > 1 (Bun, Steinke 2016)."""
-
-    rho: Quantity
-    ordered: bool = False
-    kind: ClassVar[str] = "zcdp"
-
-    @cached_property
-    def _boundary(self) -> Boundary:
-        orders = divergence.ORDERS
-        return outer(divergence.renyi_curve(orders, self.rho.value * orders, self.ordered))
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._boundary.hockey_stick(ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Tangents of the exact region for two-valued tests."""
-        return _tangents(self)
-
-    def words(self) -> str:
-        """The promise in words."""
-        return (
-            f"the Rényi divergence of every order alpha between the outputs on two neighbouring "
-            f"inputs is at most {self.rho} alpha"
-        )
-
-    def _parameters(self) -> Json:
-        return {"rho": _json_quantity(self.rho)}
-
-    def _formula(self) -> str:
-        return f"rho={self.rho}"
-
-
-@dataclass(frozen=True)
-class RenyiClaim(Claim):
-    """D_alpha(A(x) || A(x')) <= epsilon for one order alpha > 1 (Mironov 2017)."""
-
-    order: Quantity
-    bound: Quantity
-    ordered: bool = False
-    kind: ClassVar[str] = "renyi"
-
-    @cached_property
-    def _boundary(self) -> Boundary:
-        curve = divergence.renyi_curve(
-            np.array([self.order.value]), np.array([self.bound.value]), self.ordered
-        )
-        return outer(curve)
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._boundary.hockey_stick(ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Tangents of the exact region for two-valued tests."""
-        return _tangents(self)
-
-    def words(self) -> str:
-        """The promise in words."""
-        return (
-            f"the Rényi divergence of order {self.order} between the outputs on two neighbouring "
-            f"inputs is at most {self.bound}"
-        )
-
-    def _parameters(self) -> Json:
-        return {"order": _json_quantity(self.order), "epsilon": _json_quantity(self.bound)}
-
-    def _formula(self) -> str:
-        return f"order={self.order}, epsilon={self.bound}"
-
-
-@dataclass(frozen=True)
-class TradeoffClaim(Claim):
-    """f-DP: the type II error of every test is at least f(type I error) (Dong, Roth, Su 2022)."""
-
-    alphas: tuple[float, ...]
-    betas: tuple[float, ...]
-    ordered: bool = False
-    kind: ClassVar[str] = "tradeoff"
-
-    @cached_property
-    def _both(self) -> Boundary:
-        own = Boundary(self.alphas, tuple(1.0 - beta for beta in self.betas))
-        if self.ordered:
-            return own
-        mirrored = own.mirrored()
-        return outer(lambda q: np.minimum(own.heights(q), mirrored.heights(q)))
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._both.hockey_stick(ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Tangents of the curve."""
-        return _tangents(self)
-
-    def words(self) -> str:
-        """The promise in words."""
-        return (
-            "every test that tells two neighbouring inputs apart has a type II error of at least "
-            f"f(type I error), a curve with f(0.05) = {1 - self._both.height(0.05):.4g}"
-        )
-
-    def _parameters(self) -> Json:
-        return {"alpha": list(self.alphas), "beta": list(self.betas)}
-
-    def _formula(self) -> str:
-        return f"f(0.05)={1 - self._both.height(0.05):.4g}"
-
-
-@dataclass(frozen=True)
-class ProfileClaim(Claim):
-    """(epsilon_k, delta_k)-DP for every k of a table; what an accountant or a PLD promises."""
-
-    epsilons: tuple[float, ...]
-    deltas: tuple[float, ...]
-    ordered: bool = False
-    source: str = "profile"
-    kind: ClassVar[str] = "profile"
-
-    @cached_property
-    def _boundary(self) -> Boundary:
-        return lines(np.asarray(self.epsilons), np.asarray(self.deltas), ordered=self.ordered)
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._boundary.hockey_stick(ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Tangents of the region that all lines of the table leave."""
-        return _tangents(self)
-
-    def words(self) -> str:
-        """The promise in words."""
-        return (
-            f"(epsilon, delta)-DP at each of {len(self.epsilons)} points of a privacy profile, "
-            f"for example epsilon = {self.epsilon(1e-5):.4g} at delta = 1e-5"
-        )
-
-    def _parameters(self) -> Json:
-        return {
-            "epsilons": list(self.epsilons),
-            "deltas": list(self.deltas),
-            "source": self.source,
-        }
-
-    def _formula(self) -> str:
-        return f"{self.source}: epsilon={self.epsilon(1e-5):.4g} at delta=1e-05"
-
-
-def _approx_boundary(epsilon: float, delta: float, ordered: bool) -> Boundary:
-    """The exact polygon of an (epsilon, delta) claim."""
-    shrink = math.exp(-epsilon)  # e^-eps never overflows
-    if ordered:
-        return Boundary((0.0, (1 - delta) * shrink, 1.0), (delta, 1.0, 1.0))
-    corner = shrink / (1 + shrink)
-    return Boundary(
-        (0.0, (1 - delta) * corner, 1 - delta, 1.0),
-        (delta, (1 + delta * shrink) / (1 + shrink), 1.0, 1.0),
-    )
-
-
-def _tangents(claim: Claim) -> tuple[Promise, ...]:
-    """(epsilon_k, delta(epsilon_k)) from 0 to where delta is a thousandth of delta(0).
-
-    Where it falls below a thousandth late or never, epsilon stops at 30. A claim of perfect
-    privacy (delta(0) = 0) is the pure claim with epsilon = 0.
-    """
-    start = claim.delta(0)
-    if start <= 1e-12:
-        return _sides(0.0, max(start, 0.0), claim.ordered)
-    last = min(claim.epsilon(start * 1e-3), 30.0)
-    found = []
-    for epsilon in np.linspace(0.0, last, TANGENTS).tolist():
-        found.extend(_sides(epsilon, min(1.0, claim.delta(epsilon) + 1e-13), claim.ordered))
-    return tuple(found)
-
-
-def _power(q: Quantity) -> str:
-    return f"({q})" if " " in q.text or "/" in q.text else q.text
-
-
-def _json_quantity(q: Quantity) -> str | float:
-    """A number where the text is that number, the exact text (`ln 3`, `1/3`) otherwise."""
-    try:
-        return q.value if float(q.text) == q.value else q.text
-    except ValueError:
-        return q.text
+__all__ = [
+    "Claim",
+    "Json",
+    "Promise",
+    "accountant",
+    "approx",
+    "claim_from_json",
+    "gaussian",
+    "parse_claim",
+    "profile",
+    "pure",
+    "renyi",
+    "tradeoff",
+    "zcdp",
+]
 
 
 def pure(epsilon: Number, *, ordered: bool = False) -> Claim:
@@ -456,7 +61,7 @@ def approx(epsilon: Number, delta: Number, *, ordered: bool = False) -> Claim:
     >>> str(approx(1, 1e-6))
     'epsilon=1, delta=1e-06'
     """
-    findings = []
+    findings: list[str] = []
     made: list[Quantity] = []
     for read, number in ((epsilon_quantity, epsilon), (delta_quantity, delta)):
         try:
@@ -583,9 +188,7 @@ _TEXT_FORMS: dict[frozenset[str], tuple[Callable[..., Claim], Sequence[str]]] = 
     frozenset({"order", "epsilon"}): (renyi, ("order", "epsilon")),
 }
 _SYMBOLS = {"ε": "epsilon", "eps": "epsilon", "δ": "delta", "μ": "mu", "ρ": "rho", "alpha": "order"}
-_EXAMPLES = (
-    '"epsilon=1", "epsilon=ln 3, delta=1e-6", "mu=1", "rho=0.5" or "order=8, epsilon=0.3"'
-)
+_EXAMPLES = '"epsilon=1", "epsilon=ln 3, delta=1e-6", "mu=1", "rho=0.5" or "order=8, epsilon=0.3"'
 
 
 def parse_claim(text: str) -> Claim:
@@ -679,7 +282,9 @@ def _tradeoff_from_table(alpha: object, beta: object, *, ordered: bool) -> Claim
     return TradeoffClaim(alphas, betas, ordered)
 
 
-def _profile_from_table(epsilons: object, deltas: object, source: object, *, ordered: bool) -> Claim:
+def _profile_from_table(
+    epsilons: object, deltas: object, source: object, *, ordered: bool
+) -> Claim:
     e, d = _floats(epsilons, "epsilons"), _floats(deltas, "deltas")
     if len(e) != len(d):
         raise ClaimError("claim of kind profile: epsilons and deltas differ in length")

@@ -22,7 +22,7 @@ class TollensError(Exception):
 
 
 class UsageError(TollensError):
-    """The call or its settings are wrong; `findings` lists every problem found.
+    r"""The call or its settings are wrong; `findings` lists every problem found.
 
     >>> str(UsageError(["alpha is 2; it must lie in (0, 1)", "budget is 0; use at least 1"]))
     '2 problems:\\n  - alpha is 2; it must lie in (0, 1)\\n  - budget is 0; use at least 1'
@@ -68,7 +68,7 @@ class RefutedError(TollensError, AssertionError):
         super().__init__(str(verdict))
 
 
-class Interrupted(TollensError, KeyboardInterrupt):
+class Interrupted(TollensError, KeyboardInterrupt):  # noqa: N818 - it is not an error of anyone
     """Ctrl-C during an audit; `verdict` is what had been shown by then."""
 
     def __init__(self, verdict: Verdict) -> None:

@@ -124,9 +124,7 @@ def _rng_style(function: Callable[..., object], label: str) -> str:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return "none"
-    positional = [
-        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     required = [p for p in positional if p.default is p.empty]
     if not positional and not variadic:
@@ -157,7 +155,7 @@ def _sample_each(
                 outputs.append(function(data, rng=rng))
             else:
                 outputs.append(function(data))
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a run raises is its output
             outputs.append(Raised(type(error).__name__, str(error)[:300]))
     return outputs
 
@@ -166,7 +164,7 @@ def _sample_batched(function: Batched, data: object, n: int, rng: np.random.Gene
     """One call for all; where that raises, fresh calls of one run each tell which runs raise."""
     try:
         return function(data, n, rng)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the same
         if n == 1:
             return [Raised(type(error).__name__, str(error)[:300])]
     outputs: list[object] = []

@@ -13,6 +13,7 @@ Any function of these is a fair test: two outputs that look the same only make a
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -250,7 +251,7 @@ class Encoder:
             leaves.extend(np.asarray(output, dtype=np.float64).ravel().tolist())
             exact.append(_plain_bytes(output))
             return f"{output.shape} {_number_kind(output.dtype)}"
-        if isinstance(output, Sequence) or isinstance(output, np.ndarray):
+        if isinstance(output, (Sequence, np.ndarray)):
             items: Iterable[object] = output.tolist() if isinstance(output, np.ndarray) else output
             names = [self._walk(item, leaves, exact, depth + 1) for item in items]
             return f"{type(output).__name__}[{len(names)}] of {_runs(names)}"
@@ -266,6 +267,10 @@ class Encoder:
 
     def _text(self, output: str | bytes, leaves: list[float], exact: list[str]) -> str:
         exact.append(repr(output))
+        if isinstance(output, bytes):
+            bits = np.unpackbits(np.frombuffer(output, dtype=np.uint8))
+            leaves.extend(bits.astype(np.float64).tolist())
+            return f"bytes[{len(output)}]"
         leaves.append(float(len(output)))
         leaves.append(float(self._category(repr(output))))
         return type(output).__name__
@@ -305,7 +310,7 @@ def _array_group(output: object) -> tuple[object, ...]:
 
 
 def _number(output: bool | int | float, leaves: list[float], exact: list[str]) -> str:
-    if isinstance(output, float) and output != output:
+    if isinstance(output, float) and math.isnan(output):
         leaves.append(np.nan)
         exact.append("NaN")
         return "NaN"

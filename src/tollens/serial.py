@@ -16,7 +16,7 @@ _SPECIAL = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 
 def to_jsonable(value: object) -> object:
-    """Plain data that `json` can write; an object it does not know becomes {"repr": text}.
+    r"""Plain data that `json` can write; an object it does not know becomes {"repr": text}.
 
     >>> to_jsonable({"a": float("inf"), "b": b"\\x00", "c": np.arange(2), "d": Fraction(1, 3)})
     {'a': 'Infinity', 'b': {'bytes': 'AA=='}, 'c': [0, 1], 'd': '1/3'}
@@ -44,11 +44,11 @@ def to_jsonable(value: object) -> object:
 def _float_text(value: float) -> object:
     if math.isfinite(value):
         return value
-    return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def data_from_json(value: object) -> object:
-    """Data as a mechanism takes it: the special texts and bytes objects of `to_jsonable` undone.
+    r"""Data as a mechanism takes it: the special texts and bytes objects of `to_jsonable` undone.
 
     >>> data_from_json([1, "NaN", {"bytes": "AA=="}])
     [1, nan, b'\\x00']

@@ -8,6 +8,7 @@ then ended and a new one goes on with the next run.
 from __future__ import annotations
 
 import multiprocessing
+import random
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -117,7 +118,13 @@ class TimedRuns:
 
 
 def _serve(pipe: Connection, mechanism: Mechanism, pair: Pair, stream: EvidenceStream) -> None:
-    """The loop of the worker process."""
+    """The loop of the worker process.
+
+    The global generators are seeded anew: a fork inherits their state, and two forks would
+    repeat each other's draws.
+    """
+    np.random.seed()  # noqa: NPY002 - libraries that are audited may draw from it
+    random.seed()
     while True:
         try:
             number, block, restarts, n, together = pipe.recv()

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.adapters import adapt
+from tollens.adapters import adapt, promised
 from tollens.auditing.conclude import Circumstances, conclude
 from tollens.auditing.power import fewest_pairs
 from tollens.auditing.record import Recorder
@@ -36,7 +36,7 @@ _CHOICES = {
 }
 
 
-def audit(
+def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     mechanism: object,
     claim: Claim | str | None = None,
     *,
@@ -103,9 +103,7 @@ def audit(
     settings = Settings(
         alpha, budget, until, timeout, delta, fresh_seed() if seed is None else int(seed)
     )
-    return run_audit(
-        prepared, made_claim, pair, settings, progress=progress, recorder=recorder
-    )
+    return run_audit(prepared, made_claim, pair, settings, progress=progress, recorder=recorder)
 
 
 def _load(mechanism: object) -> object:
@@ -127,9 +125,7 @@ def _claim_of(claim: Claim | str | None, loaded: object, mechanism: Mechanism) -
         return own.claim
     if mechanism.promise is not None:
         return mechanism.promise
-    raise UsageError(
-        f"{mechanism.name} does not say what it promises; give a claim such as tollens.pure(1)"
-    )
+    return promised(loaded)
 
 
 def _collect(findings: list[str], make: Callable[[], T]) -> T | None:

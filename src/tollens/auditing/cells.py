@@ -78,10 +78,10 @@ class Cells:
         texts = []
         intervals = chosen[: len(self.cuts) + 1]
         name = "output" if self.score is None else "score"
-        if len(self.cuts):
+        if intervals.all() and self.main >= 0:
+            texts.append(_shape_text(encoder.shape_name(self.main)))
+        elif len(self.cuts):
             texts += _interval_texts(intervals, self.cuts, name)
-        elif intervals[0] and self.main >= 0:
-            texts.append(f"output is of type {encoder.shape_name(self.main)}")
         rest = chosen[len(self.cuts) + 1 :]
         for i, shape in enumerate(self.shapes.tolist()):
             if rest[i]:
@@ -94,7 +94,7 @@ class Cells:
         if len(texts) > 6:
             texts = [*texts[:5], f"{len(texts) - 5} more"]
         text = " or ".join(texts) if texts else "never"
-        if self.score is not None and intervals.any() and len(self.cuts):
+        if self.score is not None and intervals.any() and not intervals.all():
             text += f", where score = {self.score.describe()}"
         return text
 
@@ -112,10 +112,8 @@ def _interval_texts(chosen: NDArray[np.bool_], cuts: Array, name: str) -> list[s
             high = f" <= {cuts[i - 1]:.6g}" if i <= len(cuts) else ""
             if low and not high:
                 texts.append(f"{name} > {cuts[start - 1]:.6g}")
-            elif low or high:
-                texts.append(f"{low}{name}{high}")
             else:
-                texts.append(f"any {name}")
+                texts.append(f"{low}{name}{high}")
             start = None
     return texts
 

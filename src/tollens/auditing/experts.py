@@ -215,9 +215,6 @@ def _certified(
     else:
         found = project_approx(p, q, epsilon, delta, 10 if quick else 24)
     found = Factors(np.where(real, found.a, 0.0), np.where(real, found.b, 0.0))
-    if delta is None:
-        worst = worst_pure(found, epsilon)
-    else:
-        worst = worst_approx(found, epsilon, delta)
+    worst = worst_pure(found, epsilon) if delta is None else worst_approx(found, epsilon, delta)
     fair = certify(found, worst)
     return Factors(fair.b, fair.a) if swapped else fair

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.experts import SLOTS, Experts, bets
+from tollens.auditing.experts import QUANTILES, SLOTS, Experts, bets
 from tollens.claim import Claim, Promise
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ GRID = np.geomspace(0.01, 16.0, 160)
 REBET = 1.2
 """Bets against the grid are made anew when the number of pairs has grown by this factor."""
 
-_COARSE = tuple(SLOTS.index(name) for name in ("2 cells", "3 cells", "4 cells", "8 cells", "15 values"))
+_COARSE = tuple(SLOTS.index(name) for name in (*QUANTILES, "15 values"))
 
 
 @dataclass
@@ -92,9 +92,9 @@ class LeakBound:
         own_delta = self.claim.leak_delta
         own = self.claim.promises()[0].epsilon if own_delta == self.delta else None
         if own is not None and refuted:
-            above = GRID[GRID > own * (1 + 1e-9)]
+            above = GRID[own * (1 + 1e-9) < GRID]
             return self._climb(own, above, self._level_above)
-        grid = GRID if own is None else GRID[GRID < own]
+        grid = GRID if own is None else GRID[own > GRID]
         return self._climb(0.0, grid, self._level_below)
 
     def _climb(self, start: float, grid: Array, level: float) -> float:

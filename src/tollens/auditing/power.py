@@ -108,7 +108,7 @@ def _binary_bets(p: Array, q: Array, promises: Sequence[Promise]) -> Factors:
 
 
 def _binary_bet(p: Array, q: Array, promise: Promise) -> Factors:
-    epsilon, delta = np.float64(promise.epsilon), np.float64(promise.delta)
+    epsilon, delta = np.array(promise.epsilon), np.array(promise.delta)
     if promise.order == 0:
         laws = (np.stack([p, 1 - p], axis=-1), np.stack([q, 1 - q], axis=-1))
         found = project_pure(*laws, epsilon, bisections=20)

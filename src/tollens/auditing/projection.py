@@ -29,9 +29,7 @@ _ENOUGH = 1e-4
 _BINARY_BISECTIONS = 30
 
 
-def project_pure(
-    p: Array, q: Array, epsilon: Array, bisections: int = _BISECTIONS
-) -> Factors:
+def project_pure(p: Array, q: Array, epsilon: Array, bisections: int = _BISECTIONS) -> Factors:
     """Project on the pure promise, both orders at once.
 
     Shapes: `p` and `q` are `(..., k)` with positive sums, `epsilon` broadcasts against `(...)`.
@@ -48,7 +46,7 @@ def project_pure(
     """
     e = np.exp(np.asarray(epsilon, dtype=np.float64))[..., None]
     total = p + q
-    low = np.zeros(np.broadcast_shapes(p.shape[:-1] + (1,), e.shape))
+    low = np.zeros(np.broadcast_shapes((*p.shape[:-1], 1), e.shape))
     high = np.full_like(low, 2.0)
     for _ in range(bisections):
         mu = (low + high) / 2
@@ -234,8 +232,6 @@ def project_binary(p: Array, q: Array, epsilon: Array, delta: Array) -> Factors:
     return Factors(*(_two_cells(pair, broken, second) for pair in (a, b)))
 
 
-def _two_cells(pair: list[Array], broken: Array, swapped: Array) -> Array:
+def _two_cells(pair: list[Array], broken: NDArray[np.bool_], swapped: NDArray[np.bool_]) -> Array:
     event, other = (np.where(broken, factor, 1.0) for factor in pair)
-    return np.stack(
-        [np.where(swapped, other, event), np.where(swapped, event, other)], axis=-1
-    )
+    return np.stack([np.where(swapped, other, event), np.where(swapped, event, other)], axis=-1)

@@ -129,9 +129,7 @@ def _decided(gambler: Gambler, until: str) -> bool:
 
 
 def _progress(gambler: Gambler, settings: Settings) -> Progress:
-    return Progress(
-        gambler.pairs, settings.budget, gambler.log_e_value, gambler.bankroll.threshold
-    )
+    return Progress(gambler.pairs, settings.budget, gambler.log_e_value, gambler.bankroll.threshold)
 
 
 class _Drawn:

@@ -56,9 +56,7 @@ def features(numbers: Array, center: Array, scale: Array) -> Array:
     """Standardised numbers and their distances from the median, (n, 2 d); NaN counts as 0."""
     d = len(center)
     if numbers.shape[1] < d:
-        numbers = np.pad(
-            numbers, ((0, 0), (0, d - numbers.shape[1])), constant_values=np.nan
-        )
+        numbers = np.pad(numbers, ((0, 0), (0, d - numbers.shape[1])), constant_values=np.nan)
     with np.errstate(invalid="ignore"):
         z = (numbers[:, :d] - center) / scale
     z = np.clip(np.nan_to_num(z, nan=0.0, posinf=_CLIP, neginf=-_CLIP), -_CLIP, _CLIP)

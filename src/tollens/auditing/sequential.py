@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+
 import numpy as np
 from numpy.typing import NDArray
 

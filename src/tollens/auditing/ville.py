@@ -113,7 +113,7 @@ class Bankroll:
     @property
     def log_value(self) -> float:
         """The natural logarithm of the wealth now."""
-        return _log_sum(self._log[:, None])[0].item()
+        return float(_log_sum(self._log[:, None])[0])
 
     @property
     def log_shares(self) -> Array:

@@ -1,0 +1,126 @@
+"""`tollens check`: find every declared promise below some paths and audit each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollens.auditing.api import audit
+from tollens.auditing.run import Progress
+from tollens.errors import Interrupted, TollensError, UsageError
+from tollens.promises import declared, declared_in
+from tollens.targets import load_file
+from tollens.verdict import Verdict
+
+_SKIPPED = {"node_modules", "__pycache__", "site-packages", "build", "dist", "venv"}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A mechanism that carries a promise, and the target text that names it."""
+
+    target: str
+    mechanism: object
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The verdicts of a check in the order of the targets, and what could not be tested."""
+
+    verdicts: tuple[tuple[str, Verdict], ...]
+    problems: tuple[str, ...]
+    alpha: float
+    interrupted: bool = False
+
+
+def find_promises(paths: Sequence[Path]) -> tuple[list[Found], list[str]]:
+    """Every promise declared at the top level of a Python file below `paths`, and the problems.
+
+    Only files whose text mentions both `tollens` and `promise` are imported.
+    """
+    found: list[Found] = []
+    problems: list[str] = []
+    for path in paths:
+        if not path.exists():
+            problems.append(f"{path} does not exist")
+            continue
+        for file in _python_files(path):
+            try:
+                text = file.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                problems.append(f"{file} cannot be read: {error}")
+                continue
+            if "tollens" not in text or "promise" not in text:
+                continue
+            try:
+                module = load_file(file)
+            except TollensError as error:
+                problems.append(str(error))
+                continue
+            for name, mechanism in declared_in(module).items():
+                home = getattr(mechanism, "__module__", module.__name__)
+                if home == module.__name__ or not isinstance(home, str) or "tollens." in home:
+                    found.append(Found(f"{file}::{name}", mechanism))
+    return found, problems
+
+
+def _python_files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+        return
+    for child in sorted(path.iterdir()):
+        if child.name.startswith(".") or child.name in _SKIPPED:
+            continue
+        if child.is_dir():
+            if not (child / "pyvenv.cfg").exists():
+                yield from _python_files(child)
+        elif child.suffix == ".py":
+            yield child
+
+
+def check(
+    paths: Sequence[Path],
+    settings: dict[str, object],
+    *,
+    progress: Callable[[str, Progress], None] | None = None,
+) -> CheckReport:
+    """Audit every declared promise; alpha is the error probability of the whole check.
+
+    Each of m promises gets alpha / m, so that a check of promises that all hold refutes one with
+    probability at most alpha.
+    """
+    found, problems = find_promises(paths)
+    alpha = settings["alpha"]
+    if not isinstance(alpha, float):
+        raise UsageError(f"alpha is {alpha}; it must be a number")
+    verdicts: list[tuple[str, Verdict]] = []
+    each = {**settings, "alpha": alpha / max(1, len(found))}
+    for item in found:
+        own = declared(item.mechanism)
+        if own is None:
+            continue
+        try:
+            verdict = audit(
+                item.mechanism,
+                own.claim,
+                neighbours=own.neighbours,
+                progress=_named(progress, item.target),
+                **each,  # type: ignore[arg-type]
+            )
+        except Interrupted as stop:
+            verdicts.append((item.target, stop.verdict))
+            return CheckReport(tuple(verdicts), tuple(problems), alpha, interrupted=True)
+        except TollensError as error:
+            problems.append(f"{item.target}: {error}")
+            continue
+        verdicts.append((item.target, verdict))
+    return CheckReport(tuple(verdicts), tuple(problems), alpha)
+
+
+def _named(
+    progress: Callable[[str, Progress], None] | None, target: str
+) -> Callable[[Progress], None] | None:
+    if progress is None:
+        return None
+    return lambda state: progress(target, state)

@@ -1,0 +1,111 @@
+"""What `tollens audit` does: from texts to mechanism, claim and pair, and files of evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tollens.auditing.api import audit
+from tollens.auditing.record import Recorder, rescore
+from tollens.auditing.run import Progress
+from tollens.errors import UsageError
+from tollens.promises import declared
+from tollens.serial import data_from_json, parse_json
+from tollens.targets import load_target, split_target
+from tollens.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The texts of a command line."""
+
+    target: str
+    claim: str | None = None
+    x: str | None = None
+    x_prime: str | None = None
+    neighbours: str | None = None
+    evidence: Path | None = None
+
+    @staticmethod
+    def from_options(options: dict[str, object]) -> Request:
+        """The request in the options of the command."""
+
+        def text(name: str) -> str | None:
+            value = options[name]
+            return None if value is None else str(value)
+
+        evidence = options["evidence"]
+        return Request(
+            str(options["target"]),
+            text("claim"),
+            text("x"),
+            text("x_prime"),
+            text("neighbours"),
+            evidence if isinstance(evidence, Path) else None,
+        )
+
+
+def audit_target(
+    request: Request,
+    settings: dict[str, object],
+    progress: Callable[[str, Progress], None] | None = None,
+) -> Verdict:
+    """Audit what the request names, and write its file of evidence."""
+    mechanism = load_target(request.target)
+    own = declared(mechanism)
+    pair = _pair(request, None if own is None else own.neighbours)
+    recorder = None if request.evidence is None else Recorder()
+    try:
+        return audit(
+            mechanism,
+            request.claim,
+            neighbours=pair,
+            recorder=recorder,
+            progress=None if progress is None else lambda state: progress(request.target, state),
+            **settings,  # type: ignore[arg-type]
+        )
+    finally:
+        if request.evidence is not None and recorder is not None and recorder.document:
+            _write(request.evidence, recorder.document)
+
+
+def rescore_file(path: Path) -> Verdict:
+    """The verdict of a file of evidence, scored again."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    return rescore(text)
+
+
+def _pair(request: Request, own: object) -> object:
+    findings = []
+    if (request.x is None) != (request.x_prime is None):
+        findings.append("give both --x and --x-prime, or neither")
+    if request.x is not None and request.neighbours is not None:
+        findings.append("give --neighbours or --x and --x-prime, not both")
+    if findings:
+        raise UsageError(findings)
+    if request.x is not None and request.x_prime is not None:
+        return (
+            data_from_json(parse_json(request.x, "--x")),
+            data_from_json(parse_json(request.x_prime, "--x-prime")),
+        )
+    if request.neighbours is not None:
+        place, _ = split_target(request.target)
+        joint = "::" if place.endswith(".py") else ":"
+        return load_target(f"{place}{joint}{request.neighbours}")
+    if own is None:
+        raise UsageError(
+            f"{request.target} declares no neighbours; give --x JSON and --x-prime JSON, or "
+            "--neighbours NAME for a pair in its file"
+        )
+    return own
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None

@@ -1,0 +1,1 @@
+"""How results look: text for people, JSON for programs, progress on long work."""

@@ -1,0 +1,74 @@
+"""JSON documents: one for each command, nothing else on stdout."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from tollens.auditing.check import CheckReport
+from tollens.serial import to_jsonable
+from tollens.zoo.entry import Entry
+from tollens.zoo.self_test import SelfTestRow
+
+
+def dump(content: object) -> str:
+    """A JSON text of plain data, with the special numbers as texts."""
+    return json.dumps(to_jsonable(content), ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def error_document(findings: Sequence[str]) -> str:
+    """What `--format json` prints when a command could not be carried out."""
+    return dump({"schema": "tollens/error/1", "findings": list(findings)})
+
+
+def check_document(report: CheckReport) -> str:
+    """The verdicts and problems of a check."""
+    return dump(
+        {
+            "schema": "tollens/check/1",
+            "alpha": report.alpha,
+            "verdicts": [
+                {"target": target, "verdict": verdict.to_dict()}
+                for target, verdict in report.verdicts
+            ],
+            "problems": list(report.problems),
+            "interrupted": report.interrupted,
+        }
+    )
+
+
+def entry_content(entry: Entry) -> dict[str, object]:
+    """A mechanism of the zoo as plain data."""
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "claim": entry.claim.to_json(),
+        "neighbours": {"x": entry.neighbours[0], "x_prime": entry.neighbours[1]},
+        "true_epsilon": entry.true_epsilon,
+        "holds": entry.holds,
+        "truth": entry.truth,
+        "source": entry.source,
+    }
+
+
+def zoo_document(entries: Sequence[Entry]) -> str:
+    """All mechanisms of the zoo."""
+    content = [entry_content(entry) for entry in entries]
+    return dump({"schema": "tollens/zoo/1", "entries": content})
+
+
+def self_test_document(rows: Sequence[SelfTestRow]) -> str:
+    """The rows of a self-test."""
+    content = [
+        {
+            "name": row.name,
+            "holds": row.holds,
+            "outcome": row.outcome,
+            "pairs": row.pairs,
+            "epsilon_lower": row.epsilon_lower,
+            "true_epsilon": row.true_epsilon,
+            "ok": row.ok,
+        }
+        for row in rows
+    ]
+    return dump({"schema": "tollens/self-test/1", "rows": content})

@@ -1,0 +1,72 @@
+"""Progress bars on stderr: pairs done, time left, and the wealth so far."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from tollens.auditing.run import Progress as State
+
+
+class ProgressBars:
+    """One bar for each audit that reports; shown on a terminal only, gone when done.
+
+    The display is refreshed by the reports themselves, without a thread, so that processes may
+    be forked while it is up.
+    """
+
+    def __init__(self, console: Console, *, enabled: bool) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("pairs  wealth {task.fields[wealth]}"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not (enabled and console.is_terminal),
+            auto_refresh=False,
+            transient=True,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._shown = 0.0
+
+    def stop(self) -> None:
+        """Take the bars away."""
+        self._progress.stop()
+
+    def report(self, name: str, state: State) -> None:
+        """Show how far the audit `name` has come."""
+        if self._progress.disable:
+            return
+        if not self._tasks:
+            self._progress.start()
+        if name not in self._tasks:
+            self._tasks[name] = self._progress.add_task(name, total=state.budget, wealth="x 1")
+        done = state.budget if state.log_e_value >= state.threshold else state.pairs
+        self._progress.update(
+            self._tasks[name], completed=done, wealth=wealth_text(state.log_e_value)
+        )
+        now = self._progress.get_time()
+        if now - self._shown > 0.1 or done == state.budget:
+            self._shown = now
+            self._progress.refresh()
+
+
+def wealth_text(log_wealth: float) -> str:
+    """A wealth for people, whatever its size.
+
+    >>> wealth_text(0.0), wealth_text(2000.0)
+    ('x 1', 'x 10^869')
+    """
+    if log_wealth > 30:
+        return f"x 10^{log_wealth / math.log(10):.0f}"
+    return f"x {math.exp(log_wealth):.3g}"

@@ -1,0 +1,155 @@
+"""Verdicts and tables for people, with colour only on a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import IO
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tollens.auditing.check import CheckReport
+from tollens.verdict import Outcome, Verdict
+from tollens.zoo.entry import Entry
+from tollens.zoo.self_test import SelfTestRow
+
+STYLES = {
+    Outcome.REFUTED: "bold red",
+    Outcome.UNREFUTED: "bold green",
+    Outcome.UNDECIDED: "bold yellow",
+}
+"""The colour of each outcome, the same everywhere."""
+
+
+def console(stream: IO[str], *, color: bool = True) -> Console:
+    """A console that colours only terminals and never cuts what is piped."""
+    on_terminal = stream.isatty()
+    return Console(
+        file=stream,
+        no_color=not color,
+        highlight=False,
+        width=None if on_terminal else 120,
+        soft_wrap=not on_terminal,
+    )
+
+
+def verdict_text(verdict: Verdict) -> Table:
+    """A verdict as labelled lines, wrapped at the width of the console."""
+    lines = verdict.lines()
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    label, first = lines[0]
+    grid.add_row(Text(label, STYLES[verdict.outcome]), Text(first, "bold"))
+    for label, text in lines[1:]:
+        grid.add_row(Text(label, "dim"), Text(text))
+    return grid
+
+
+def verdict_table(rows: Sequence[tuple[str, Verdict]], *, title: str | None = None) -> Table:
+    """One line a verdict: what was promised, what came out, what leaks at least."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("mechanism", overflow="fold")
+    table.add_column("claim", overflow="fold")
+    table.add_column("outcome", no_wrap=True)
+    table.add_column("pairs", justify="right", no_wrap=True)
+    table.add_column("leak", justify="right", no_wrap=True)
+    table.add_column("seconds", justify="right", no_wrap=True)
+    for name, verdict in rows:
+        table.add_row(
+            Text(name),
+            Text(str(verdict.claim)),
+            Text(verdict.outcome.name, STYLES[verdict.outcome]),
+            f"{verdict.pairs:,}",
+            leak_text(verdict.epsilon_lower),
+            f"{verdict.seconds:.2f}",
+        )
+    return table
+
+
+def leak_text(epsilon_lower: float) -> str:
+    """A certified lower bound as it stands in tables.
+
+    >>> leak_text(1.5), leak_text(0.0)
+    ('ε ≥ 1.5', '-')
+    """
+    return f"ε ≥ {epsilon_lower:.3g}" if epsilon_lower > 0 else "-"
+
+
+def check_summary(report: CheckReport) -> Text:
+    """One sentence on what a check did and with what error probability."""
+    outcomes = [verdict.outcome for _, verdict in report.verdicts]
+    refuted = outcomes.count(Outcome.REFUTED)
+    undecided = outcomes.count(Outcome.UNDECIDED)
+    if not outcomes:
+        return Text("No promise was tested: declare one with @tollens.promise.", "bold yellow")
+    text = f"{len(outcomes)} promises tested, {refuted} refuted, {undecided} undecided; "
+    text += f"a check in which all hold refutes one with probability at most {report.alpha:g}"
+    return Text(text, STYLES[Outcome.REFUTED] if refuted else "")
+
+
+def zoo_table(entries: Sequence[Entry]) -> Table:
+    """The zoo: each mechanism with its claim and the truth about it."""
+    table = Table(title="Mechanisms with known truth", title_justify="left", title_style="bold")
+    for name in ("name", "what it is", "claim"):
+        table.add_column(name, overflow="fold")
+    table.add_column("true ε", justify="right", no_wrap=True)
+    table.add_column("claim holds", no_wrap=True)
+    for entry in entries:
+        table.add_row(
+            Text(entry.name),
+            Text(entry.title),
+            Text(str(entry.claim)),
+            _epsilon(entry.true_epsilon),
+            Text("yes", "green") if entry.holds else Text("no", "red"),
+        )
+    return table
+
+
+def entry_text(entry: Entry) -> Table:
+    """A mechanism of the zoo as labelled lines."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    for label, line in (
+        (entry.name, entry.title),
+        ("claim", f"{entry.claim}: {entry.claim.words()}"),
+        ("x", " ".join(repr(entry.neighbours[0]).split())),
+        ("x'", " ".join(repr(entry.neighbours[1]).split())),
+        ("true ε", f"{_epsilon(entry.true_epsilon)} at delta = {entry.delta:g}"),
+        ("claim holds", "yes" if entry.holds else "no"),
+        ("known by", entry.truth),
+        ("source", entry.source),
+    ):
+        grid.add_row(Text(label), Text(line))
+    return grid
+
+
+def self_test_table(rows: Sequence[SelfTestRow]) -> Table:
+    """What the audit said of each mechanism of the zoo, beside the truth."""
+    table = Table(title="Self-test on the zoo", title_justify="left", title_style="bold")
+    table.add_column("name", overflow="fold")
+    table.add_column("claim holds", no_wrap=True)
+    table.add_column("outcome", no_wrap=True)
+    table.add_column("pairs", justify="right", no_wrap=True)
+    table.add_column("leak", justify="right", no_wrap=True)
+    table.add_column("true ε", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in rows:
+        outcome = Outcome[row.outcome]
+        table.add_row(
+            Text(row.name),
+            "yes" if row.holds else "no",
+            Text(row.outcome, STYLES[outcome]),
+            f"{row.pairs:,}",
+            leak_text(row.epsilon_lower),
+            _epsilon(row.true_epsilon),
+            Text("as it should be", "green") if row.ok else Text("WRONG", "bold red"),
+        )
+    return table
+
+
+def _epsilon(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.4g}"
