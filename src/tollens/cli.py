@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ _COMMON: tuple[Callable[[Callable[..., object]], Callable[..., object]], ...] = 
 )  # fmt: skip
 
 _SHORT = {"seed": "S", "alpha": "A", "budget": "N", "timeout": "SECONDS", "workers": "W"}
-_TYPES: Mapping[str, click.ParamType] = {
+_TYPES = {
     "a number": click.FLOAT,
     "a whole number": click.INT,
     "a text": click.STRING,

@@ -38,7 +38,8 @@ class Quantity:
         return self.value
 
     def __str__(self) -> str:
-        return self.text
+        """The text where it is short; long floats are rounded to six digits for the eye."""
+        return self.text if len(self.text) <= 10 or " " in self.text else f"{self.value:.6g}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and (self.value, self.text) == (other.value, other.text)

@@ -132,7 +132,7 @@ class Verdict:
         rows.append(("leak", self._leak_text()))
         rows.append(("evidence", self._evidence_text()))
         if self.detectable_excess is not None and not self.refuted:
-            rows.append(("power", self._power_text()))
+            rows.append(("power", self.power_text()))
         rows.append(("pair", self._pair_text()))
         rows.append(("looked at", "values, types, lengths, exceptions; not the bits of floats"))
         rows.append(("reason", self.reason.value))
@@ -159,7 +159,8 @@ class Verdict:
             f"(refuted at x {1 / self.alpha:.3g})"
         )
 
-    def _power_text(self) -> str:
+    def power_text(self) -> str:
+        """What leak these pairs would have refuted, in words."""
         excess = self.detectable_excess
         if excess is None or not math.isfinite(excess):
             return "no leak, however large, would have been refuted nine times in ten"

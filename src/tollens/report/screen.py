@@ -26,6 +26,8 @@ class Screen:
         self._as_json, self._output, self._quiet, self._color = as_json, output, quiet, color
         self._errors = text.console(sys.stderr, color=color)
         self._bars = ProgressBars(self._errors, enabled=not quiet)
+        on_terminal = output is None and sys.stdout.isatty()
+        self._width = min(text.console(sys.stdout).width, 120) if on_terminal else 100
 
     def progress(self, name: str, state: Progress) -> None:
         """Show how far the audit `name` has come."""
@@ -45,7 +47,10 @@ class Screen:
 
     def verdict(self, verdict: Verdict) -> None:
         """One verdict."""
-        self._show(lambda: documents.dump(verdict.to_dict()), [text.verdict_text(verdict)])
+        self._show(
+            lambda: documents.dump(verdict.to_dict()),
+            [text.verdict_text(verdict, width=self._width)],
+        )
 
     def check(self, report: CheckReport) -> None:
         """The table of a check, the verdicts of what was refuted, and the problems."""
@@ -54,7 +59,11 @@ class Screen:
             parts.append(text.verdict_table(report.verdicts))
         for target, verdict in report.verdicts:
             if verdict.outcome is Outcome.REFUTED:
-                parts += [Text(), Text(target, "bold"), text.verdict_text(verdict)]
+                parts += [
+                    Text(),
+                    Text(target, "bold"),
+                    text.verdict_text(verdict, width=self._width),
+                ]
         parts += [Text(), text.check_summary(report)]
         self._show(lambda: documents.check_document(report), parts)
         for problem in report.problems:
@@ -66,7 +75,10 @@ class Screen:
 
     def entry(self, entry: Entry) -> None:
         """One mechanism of the zoo."""
-        self._show(lambda: documents.dump(documents.entry_content(entry)), [text.entry_text(entry)])
+        self._show(
+            lambda: documents.dump(documents.entry_content(entry)),
+            [text.entry_text(entry, width=self._width)],
+        )
 
     def self_test(self, rows: Sequence[SelfTestRow]) -> None:
         """The table of a self-test."""

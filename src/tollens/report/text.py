@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import IO
 
@@ -35,17 +36,27 @@ def console(stream: IO[str], *, color: bool = True) -> Console:
     )
 
 
-def verdict_text(verdict: Verdict) -> Table:
-    """A verdict as labelled lines, wrapped at the width of the console."""
-    lines = verdict.lines()
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True)
-    grid.add_column(overflow="fold")
-    label, first = lines[0]
-    grid.add_row(Text(label, STYLES[verdict.outcome]), Text(first, "bold"))
-    for label, text in lines[1:]:
-        grid.add_row(Text(label, "dim"), Text(text))
-    return grid
+def verdict_text(verdict: Verdict, *, width: int = 100) -> Text:
+    """A verdict as labelled lines, wrapped at `width` columns, ready to paste into an issue."""
+    return labelled(verdict.lines(), STYLES[verdict.outcome], width=width)
+
+
+def labelled(lines: Sequence[tuple[str, str]], style: str, *, width: int = 100) -> Text:
+    """Lines of (label, text) with aligned texts; `style` is that of the first label.
+
+    >>> print(labelled([("a", "one"), ("label", "two three")], "bold", width=14).plain)
+    a      one
+    label  two
+           three
+    """
+    indent = max(len(label) for label, _ in lines) + 2
+    out = Text()
+    for i, (label, text) in enumerate(lines):
+        wrapped = textwrap.wrap(text, max(width - indent, 6), break_long_words=False) or [""]
+        out.append("\n" if i else "")
+        out.append(f"{label:<{indent}}", "dim" if i else style)
+        out.append(("\n" + " " * indent).join(wrapped), "" if i else "bold")
+    return out
 
 
 def verdict_table(rows: Sequence[tuple[str, Verdict]], *, title: str | None = None) -> Table:
@@ -108,12 +119,9 @@ def zoo_table(entries: Sequence[Entry]) -> Table:
     return table
 
 
-def entry_text(entry: Entry) -> Table:
+def entry_text(entry: Entry, *, width: int = 100) -> Text:
     """A mechanism of the zoo as labelled lines."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="dim")
-    grid.add_column(overflow="fold")
-    for label, line in (
+    lines = [
         (entry.name, entry.title),
         ("claim", f"{entry.claim}: {entry.claim.words()}"),
         ("x", " ".join(repr(entry.neighbours[0]).split())),
@@ -122,9 +130,8 @@ def entry_text(entry: Entry) -> Table:
         ("claim holds", "yes" if entry.holds else "no"),
         ("known by", entry.truth),
         ("source", entry.source),
-    ):
-        grid.add_row(Text(label), Text(line))
-    return grid
+    ]
+    return labelled(lines, "bold", width=width)
 
 
 def self_test_table(rows: Sequence[SelfTestRow]) -> Table:

@@ -1,0 +1,49 @@
+# tollens: what people and CI call. Everything happens in .venv, made on first use.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.PHONY: help setup demo test lint bench calibrate docs core-only clean
+
+help:            ## this list
+	@grep -hE '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
+
+setup: $(STAMP)  ## make .venv and install tollens with all that tests and docs need
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "tollens needs Python 3.11 or newer; $(PYTHON) is older: make PYTHON=python3.12 ..."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=23"
+	$(BIN)/python -m pip install --quiet -e ".[libraries,docs,dev]"
+	@touch $(STAMP)
+
+demo: $(STAMP)   ## audit six real mechanisms of real libraries
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP)   ## everything that must hold: style, types, directions, tests, docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n auto --durations=8
+	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
+
+bench: $(STAMP)  ## the benchmark tables (about ten minutes), written to benchmarks/results
+	$(BIN)/python -m benchmarks.bench
+
+calibrate: $(STAMP)  ## false alarms at the boundary, in full (about half an hour)
+	$(BIN)/python -m benchmarks.calibrate
+
+docs: $(STAMP)   ## generate and build the documentation
+	$(BIN)/python docs/generate.py
+	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
+
+core-only:       ## prove that the core installs and passes its tests without any extra
+	$(PYTHON) -m venv .venv-core
+	.venv-core/bin/python -m pip install --quiet . pytest hypothesis syrupy
+	.venv-core/bin/python -m pytest -q -o addopts="--import-mode=importlib" tests/unit tests/laws tests/zoo
+
+clean:           ## remove what was built
+	rm -rf $(VENV) .venv-core docs/_build dist build
