@@ -247,6 +247,11 @@ class Audit:
         return self._gambler.refuted
 
     @property
+    def refuted_at(self) -> int | None:
+        """The pair at which the claim was refuted; None as long as it is not."""
+        return self._gambler.bankroll.crossed_at
+
+    @property
     def log_e_value(self) -> float:
         """The natural log of the wealth now (once refuted, at least the threshold)."""
         return self._gambler.log_e_value

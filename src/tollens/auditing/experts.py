@@ -26,21 +26,43 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 QUANTILES = {"2 cells": 2, "3 cells": 3, "4 cells": 4, "8 cells": 8}
+STEADY = {f"{name}, steady": k for name, k in QUANTILES.items()}
 DENSITIES = {"sharp density": 0.5, "smooth density": 1.0}
 ATOMS = {"15 values": 15, "60 values": 60}
-SLOTS = (*QUANTILES, *DENSITIES, *ATOMS)
+SLOTS = (*QUANTILES, *STEADY, *DENSITIES, *ATOMS)
 """The gamblers that share the starting wealth."""
 
-SMOOTHING = 0.25
-"""Added to the count of each cell; measured, see docs/decisions."""
+SMOOTHING = 0.5
+"""Added to the count of each cell (Krichevsky, Trofimov 1981)."""
+
+LEAST_PULL, MOST_PULL = 1.0, 200.0
+"""Pseudo-pairs by which a steady gambler pulls both laws towards their common mean."""
+
+
+def pull_of(total_variation: float) -> float:
+    """The pseudo-pairs of a steady gambler against a claim that allows this total variation.
+
+    A claim that allows little can only be refuted by many pairs; a gambler who waits until the
+    estimates have settled then loses less to noise. About 1/(4 TV^2) pairs are needed before a
+    difference of TV stands out.
+
+    >>> pull_of(0.5), pull_of(0.05)
+    (1.0, 100.0)
+    """
+    wanted = 0.25 / max(total_variation, 1e-9) ** 2
+    return float(np.clip(round(wanted, 9), LEAST_PULL, MOST_PULL))
 
 
 @dataclass
 class View:
-    """Cells, an optional smoothing of their counts, and the counts of the past, (size,) each."""
+    """Cells, how their counts are smoothed, and the counts of the past, (size,) each.
+
+    `kernel` smooths neighbouring intervals; `pull` adds that many pairs of the common mean.
+    """
 
     cells: Cells
     kernel: Array | None
+    pull: float
     counts_x: Array
     counts_y: Array
 
@@ -51,7 +73,8 @@ class View:
 
     def laws(self) -> tuple[Array, Array]:
         """The estimated laws of both sides on the cells, (size,) each, all positive."""
-        return self._law(self.counts_x), self._law(self.counts_y)
+        common = (self.counts_x + self.counts_y) * (self.pull / (2 * self.counts_x.sum()))
+        return self._law(self.counts_x + common), self._law(self.counts_y + common)
 
     def _law(self, counts: Array) -> Array:
         smooth = counts.copy()
@@ -87,8 +110,8 @@ class Experts:
         return p, q, real
 
 
-def fit_experts(x: Outputs, y: Outputs, rng: np.random.Generator) -> Experts:
-    """Learn cells from the past pairs, for each slot."""
+def fit_experts(x: Outputs, y: Outputs, rng: np.random.Generator, *, pull: float) -> Experts:
+    """Learn cells from the past pairs, for each slot; `pull` is that of the steady ones."""
     main, shapes = main_shape([x, y])
     in_x, in_y = x.shapes == main, y.shapes == main
     score, values_x, values_y = _one_number(x, y, in_x, in_y, rng)
@@ -97,28 +120,35 @@ def fit_experts(x: Outputs, y: Outputs, rng: np.random.Generator) -> Experts:
     views: list[View] = []
     cache: dict[bytes, int] = {}
 
-    def add(cuts: Array, atoms: NDArray[np.uint64], kernel: Array | None = None) -> int:
+    def add(
+        cuts: Array, atoms: NDArray[np.uint64], kernel: Array | None = None, pull: float = 0.0
+    ) -> int:
         cells = Cells(main, score, cuts, shapes, atoms)
         cell_x, cell_y = cells.index(x, values_x), cells.index(y, values_y)
-        same = b"kernel" if kernel is not None else b""
-        seen = _canonical(np.concatenate([cell_x, cell_y])).tobytes() + same
+        style = f"{kernel is not None} {pull}".encode()
+        seen = _canonical(np.concatenate([cell_x, cell_y])).tobytes() + style
         if seen not in cache:
             cache[seen] = len(views)
             counts = (
                 np.bincount(cell, minlength=cells.size).astype(np.float64)
                 for cell in (cell_x, cell_y)
             )
-            views.append(View(cells, kernel, *counts))
+            views.append(View(cells, kernel, pull, *counts))
         return cache[seen]
 
     slots = [add(quantile_cuts(pooled, k), none) for k in QUANTILES.values()]
+    slots += [add(quantile_cuts(pooled, k), none, pull=pull) for k in STEADY.values()]
+    steady = slots[len(QUANTILES) :]
     for i, factor in enumerate(DENSITIES.values()):
         found = density_cells(pooled, factor) if len(pooled) else None
         slots.append(slots[1 + i] if found is None else add(found[0], none, found[1]))
     keys = np.concatenate([x.keys, y.keys])
     for i, most in enumerate(ATOMS.values()):
         atoms = frequent_keys(keys, most)
-        slots.append(add(quantile_cuts(pooled, 2), atoms) if len(atoms) else slots[1 + i])
+        if len(atoms):
+            slots.append(add(quantile_cuts(pooled, 2), atoms, pull=i * pull))
+        else:
+            slots.append(steady[i])
     return Experts(tuple(views), np.array(slots, dtype=np.intp))
 
 

@@ -1,8 +1,8 @@
 """What an audit could have found: the leak that a given number of pairs would have refuted.
 
 Both answers come from the audit's own bets. On two-valued outputs all its bettors look at the
-same two cells, so its wealth is a function of two counts, and thousands of audits can be played
-at once.
+same two cells, in one of two styles (bold or steady), so its wealth is a function of two counts,
+and thousands of audits can be played at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.experts import SMOOTHING
+from tollens.auditing.experts import ATOMS, DENSITIES, QUANTILES, SLOTS, SMOOTHING, pull_of
 from tollens.auditing.projection import project_binary, project_pure
 from tollens.auditing.sequential import BURN_IN, LEAK_SHARE
 from tollens.auditing.ville import Factors, certify, worst_approx, worst_pure
@@ -22,11 +22,15 @@ from tollens.claim import Claim, Promise
 
 Array = NDArray[np.float64]
 
-PLAYED = 100
+PLAYED = 80
 """Audits played for each candidate epsilon."""
 
-_CANDIDATES = 10
-_GROWTH = 1.15
+STYLE_SHARES = np.array([len(QUANTILES) + len(DENSITIES) + len(ATOMS) / 2, 0]) / len(SLOTS)
+STYLE_SHARES[1] = 1 - STYLE_SHARES[0]
+"""What part of the bettors is bold, and what part steady, on two-valued outputs."""
+
+_CANDIDATES = 7
+_GROWTH = 1.25
 _HIT_RATE = 0.9
 
 
@@ -69,20 +73,28 @@ def _refuted_share(claim: Claim, alpha: float, pairs: int, epsilons: Array) -> A
     shape = (len(epsilons), PLAYED)
     ones_x = rng.binomial(BURN_IN, truth, shape).astype(np.float64)
     ones_y = rng.binomial(BURN_IN, 1 - truth, shape).astype(np.float64)
-    log = np.zeros((*shape, len(promises)))
+    pull = pull_of(claim.support(1.0, 1.0))
+    log = np.zeros((*shape, 2, len(promises)))
     peak = np.zeros(shape)
     seen = BURN_IN
     while seen < pairs:
         block = min(max(1, int(seen * (_GROWTH - 1))), pairs - seen)
-        made = _binary_bets(_share(ones_x, seen), _share(ones_y, seen), promises)
+        made = _binary_bets(*_laws(ones_x, ones_y, seen, pull), promises)
         new_x = rng.binomial(block, truth, shape).astype(np.float64)
         new_y = rng.binomial(block, 1 - truth, shape).astype(np.float64)
-        for table, ones in ((np.log(made.a), new_x), (np.log(made.b), new_y)):
-            log += table[..., 0] * ones[..., None] + table[..., 1] * (block - ones)[..., None]
-        top = log.max(axis=-1)
-        peak = np.maximum(peak, top + np.log(np.exp(log - top[..., None]).mean(axis=-1)))
+        for table, new in ((np.log(made.a), new_x), (np.log(made.b), new_y)):
+            ones = new[..., None, None]
+            log += table[..., 0] * ones + table[..., 1] * (block - ones)
+        peak = np.maximum(peak, _log_wealth(log))
         ones_x, ones_y, seen = ones_x + new_x, ones_y + new_y, seen + block
     return np.asarray((peak >= threshold).mean(axis=1))
+
+
+def _log_wealth(log: Array) -> Array:
+    """The log of the average over styles and promises, the last two axes, by their shares."""
+    top = log.max(axis=(-2, -1), keepdims=True)
+    by_style = np.exp(log - top).mean(axis=-1)
+    return np.asarray(top[..., 0, 0] + np.log(by_style @ STYLE_SHARES))
 
 
 def _some(promises: tuple[Promise, ...]) -> tuple[tuple[Promise, ...], float]:
@@ -93,9 +105,15 @@ def _some(promises: tuple[Promise, ...]) -> tuple[tuple[Promise, ...], float]:
     return chosen, math.log(len(promises) / len(chosen))
 
 
-def _share(ones: Array, seen: int) -> Array:
-    """The estimated probability of a one, smoothed as the audit smooths."""
-    return np.asarray((ones + SMOOTHING) / (seen + 2 * SMOOTHING))
+def _laws(ones_x: Array, ones_y: Array, seen: int, pull: float) -> tuple[Array, Array]:
+    """The estimated probabilities of a one on both sides, in both styles, shapes (..., 2)."""
+    styles = np.array([0.0, pull])
+    common = styles * ((ones_x + ones_y) / (2 * seen))[..., None]
+    total = seen + styles + 2 * SMOOTHING
+    return (
+        np.asarray((ones_x[..., None] + common + SMOOTHING) / total),
+        np.asarray((ones_y[..., None] + common + SMOOTHING) / total),
+    )
 
 
 def _binary_bets(p: Array, q: Array, promises: Sequence[Promise]) -> Factors:
@@ -128,16 +146,16 @@ def fewest_pairs(claim: Claim, alpha: float, most: int = 2**24) -> int | None:
     """
     promises = claim.promises()
     threshold = -math.log(alpha * (1 - LEAK_SHARE))
-    log = np.zeros(len(promises))
+    pull = pull_of(claim.support(1.0, 1.0))
+    log = np.zeros((2, len(promises)))
     seen = BURN_IN
     while seen < most:
         block = max(1, int(seen * 0.05))
-        p = _share(np.array(float(seen)), seen)
-        made = _binary_bets(p, 1 - p, promises)
-        gain = np.log(made.a[:, 0]) + np.log(made.b[:, 1])
-        steps = np.arange(1, block + 1)[:, None] * gain + log
-        tops = steps.max(axis=1)
-        wealth = tops + np.log(np.exp(steps - tops[:, None]).mean(axis=1))
+        always, never = np.array(float(seen)), np.array(0.0)
+        made = _binary_bets(*_laws(always, never, seen, pull), promises)
+        gain = np.log(made.a[..., 0]) + np.log(made.b[..., 1])
+        steps = np.arange(1, block + 1)[:, None, None] * gain + log
+        wealth = _log_wealth(steps)
         if wealth[-1] >= threshold:
             return seen + int(np.argmax(wealth >= threshold)) + 1
         log, seen = steps[-1], seen + block

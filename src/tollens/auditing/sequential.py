@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.experts import SLOTS, Experts, bets, fit_experts
+from tollens.auditing.experts import SLOTS, Experts, bets, fit_experts, pull_of
 from tollens.auditing.leak import LeakBound
 from tollens.auditing.ville import Bankroll
 from tollens.auditing.witnesses import event_of
@@ -71,6 +71,7 @@ class Gambler:
         self.curve: list[tuple[int, float]] = []
         self.constants = (_Constant(), _Constant())
         self._digest = hashlib.blake2b(digest_size=16)
+        self._pull = pull_of(claim.support(1.0, 1.0))
         self._search = SearchStream(seed)
         self._past: list[tuple[Outputs, Outputs]] = []
         self._experts: Experts | None = None
@@ -121,7 +122,7 @@ class Gambler:
         x = concatenate([part[0] for part in self._past])
         y = concatenate([part[1] for part in self._past])
         self._past = [(x, y)]
-        self._experts = fit_experts(x, y, self._search.generator(self.pairs))
+        self._experts = fit_experts(x, y, self._search.generator(self.pairs), pull=self._pull)
         grown = max(self.pairs + 1, int(self.pairs * REFIT))
         if grown <= MEMORY:
             self._next_fit = grown

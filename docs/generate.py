@@ -1,0 +1,364 @@
+"""Write the generated parts of the documentation: `python docs/generate.py`.
+
+Two pages are made as a whole (`command-line.md` of the command line itself, `zoo.md` of the zoo).
+In all other pages, the text between a line `<!-- generated: NAME -->` and the line `<!-- end -->`
+is made by the function of that name below. A test compares what stands there with what is made
+now, so neither can drift from the code.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+import click
+
+import tollens
+from tollens import cli
+from tollens.settings import KEYS
+
+ROOT = Path(__file__).resolve().parents[1]
+BENCH = ROOT / "benchmarks" / "results" / "bench.md"
+PEERS = ROOT / "benchmarks" / "peers.json"
+NOT_MEASURED = "run `make bench`"
+
+_BLOCK = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+# The command line
+
+
+def command_line() -> str:
+    """The page on the command line, from click and from the settings."""
+    parts = [
+        "# Command line",
+        "<!-- This page is made by docs/generate.py; edit the help texts in the source. -->",
+        "Progress and remarks go to stderr, the result to stdout.",
+    ]
+    for path, command in _commands(cli.main, ("tollens",)):
+        parts.append(f"## `{' '.join(path)}`")
+        parts.append(_plain_help(command))
+        parts.append(f"```text\n{_usage(path, command)}\n```")
+        own, common = _options(command)
+        if own:
+            parts.append(_table(("option", "meaning"), own))
+        if common:
+            parts.append("It also takes the [common options](#common-options).")
+    _, common = _options(cli.audit)
+    parts += ["## Common options", _table(("option", "meaning"), common)]
+    parts += ["## Exit codes", _table(("code", "when"), _exit_codes())]
+    parts += [
+        "## Settings",
+        "A flag wins over the environment, the environment over a file, a file over the default. "
+        "The file is the nearest `tollens.toml`, or `pyproject.toml` with a table "
+        "`[tool.tollens]`, in the working folder or above it; `--config FILE` names another. "
+        "An unknown key is an error, with a suggestion.",
+        _table(("key", "environment", "value", "default", "meaning"), _settings()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _commands(
+    command: click.Command, path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """All commands below a group that do something, with the words that call them."""
+    if isinstance(command, click.Group):
+        for name, child in command.commands.items():
+            yield from _commands(child, (*path, name))
+    else:
+        yield path, command
+
+
+def _plain_help(command: click.Command) -> str:
+    paragraphs = (command.help or "").replace("\b", "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+def _usage(path: tuple[str, ...], command: click.Command) -> str:
+    words = [*path, "[OPTIONS]"]
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument):
+            name = (parameter.metavar or parameter.name or "").upper()
+            words.append(f"[{name}]..." if parameter.nargs < 0 else name)
+    return " ".join(words)
+
+
+def _options(command: click.Command) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The rows of a command's own options, and of those that all commands have."""
+    shared = set.intersection(
+        *(
+            {p.name or "" for p in each.params if isinstance(p, click.Option)}
+            for _, each in _commands(cli.main, ())
+        )
+    )
+    own: list[tuple[str, str]] = []
+    common: list[tuple[str, str]] = []
+    for option in command.params:
+        if isinstance(option, click.Option):
+            row = (f"`{' '.join(filter(None, (option.opts[-1], _value(option))))}`", _help(option))
+            (common if option.name in shared else own).append(row)
+    return own, common
+
+
+def _value(option: click.Option) -> str:
+    if option.is_flag:
+        return ""
+    if isinstance(option.type, click.Choice):
+        return "\\|".join(str(choice) for choice in option.type.choices)
+    return option.metavar or option.type.name.upper()
+
+
+def _help(option: click.Option) -> str:
+    text = (option.help or "").replace(" [default: ", " Default: ").replace("]", ".")
+    if option.show_default and isinstance(option.default, str | int | float):
+        text += f" Default: {option.default}."
+    return _cell(text)
+
+
+def _exit_codes() -> list[tuple[str, str]]:
+    return [
+        (f"{cli.REFUTED}", "something was refuted (wins over all below; `--exit-zero` makes it 0)"),
+        (f"{cli.WRONG_USE}", "wrong use or wrong settings; `check`: a promise could not be tested"),
+        (f"{cli.NOTHING_DECIDED}", 'nothing could be decided, or nothing was tested: "tested nothing" is never 0'),
+        ("0", "at least one promise was tested, and nothing was refuted"),
+        (f"{cli.INTERRUPTED}", "interrupted; the verdict so far is printed first"),
+    ]  # fmt: skip
+
+
+def _settings() -> list[tuple[str, ...]]:
+    return [
+        (
+            f"`{name}`",
+            f"`TOLLENS_{name.upper()}`",
+            key.kind,
+            "none" if key.default is None else f"`{key.default}`",
+            _cell(key.help),
+        )
+        for name, key in KEYS.items()
+    ]
+
+
+# The zoo
+
+
+def zoo() -> str:
+    """The page on the mechanisms with known truth."""
+    from tollens.zoo import entries
+
+    rows = [
+        (
+            f"`{entry.name}`",
+            _cell(entry.title),
+            _cell(str(entry.claim)),
+            "∞" if entry.true_epsilon == float("inf") else f"{entry.true_epsilon:.4g}",
+            "yes" if entry.holds else "**no**",
+            _cell(entry.truth),
+            _cell(entry.source),
+        )
+        for entry in entries()
+    ]
+    head = ("name", "what it is", "claim", "true ε", "holds", "how the truth is known", "source")
+    return "\n\n".join(
+        [
+            "# The zoo",
+            "<!-- This page is made by docs/generate.py. -->",
+            "Mechanisms whose truth is known, correct and broken. `tollens zoo show NAME` shows "
+            "one with its pair of neighbours, and `tollens zoo self-test` audits them all: what "
+            "is broken must be refuted, what is correct must not be. The true ε is the smallest "
+            "on that pair, at the delta of the claim (1e-05 for claims without one).",
+            _table(head, rows),
+            "An entry is an ordinary mechanism, to be used in your own tests of auditors:",
+            "```python\nimport tollens\nfrom tollens.zoo import get\n\n"
+            'entry = get("svt6")\n'
+            "verdict = tollens.audit(entry.mechanism, entry.claim, neighbours=entry.neighbours)\n"
+            "assert verdict.refuted != entry.holds\n```",
+        ]
+    ) + "\n"
+
+
+# Blocks in pages
+
+
+def _half_noise_count(rows, rng):
+    return len(rows) + rng.laplace(scale=0.5)
+
+
+def _tight_count(rows, rng):
+    return len(rows) + rng.laplace(scale=1.0)
+
+
+def _constant(rows):
+    return 3
+
+
+def _shown(mechanism: Callable[..., object], name: str) -> str:
+    """What `print` shows of an audit with a fixed seed."""
+    mechanism.__qualname__ = name
+    verdict = tollens.audit(mechanism, tollens.pure(1), neighbours=([1, 1, 1], [1, 1]), seed=2006)
+    return f"```text\n{verdict}\n```"
+
+
+def example() -> str:
+    """The output of the first example."""
+    return _shown(_half_noise_count, "noisy_count")
+
+
+def unrefuted() -> str:
+    """A verdict on a correct count."""
+    return _shown(_tight_count, "count")
+
+
+def undecided() -> str:
+    """A verdict on a mechanism that shows nothing random."""
+    return _shown(_constant, "constant")
+
+
+def reasons() -> str:
+    """The reasons of verdicts and their texts."""
+    rows = [(f"`{reason.name}`", _cell(reason.value)) for reason in tollens.Reason]
+    return _table(("reason", "text"), rows)
+
+
+def bench() -> str:
+    """All tables of the last benchmark; headings become bold lines."""
+    if not BENCH.exists():
+        return f"Our own figures: {NOT_MEASURED}."
+    return re.sub(r"^#+ (.*)$", r"**\1**", BENCH.read_text(encoding="utf-8").strip(), flags=re.M)
+
+
+def peers() -> str:
+    """One task for all tools: the table of the last benchmark, or ours still to be measured."""
+    if BENCH.exists():
+        for section in re.split(r"^#+ ", BENCH.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            if section.startswith("The same task for all"):
+                return section.partition("\n")[2].strip()
+    rows = [("**tollens**", NOT_MEASURED, "", "")]
+    for row in json.loads(PEERS.read_text(encoding="utf-8"))["rows"]:
+        rows.append((row["tool"], row["runs"], row["broken_found"], row["correct_flagged"]))
+    return _table(("tool", "runs of the mechanism", "broken found", "correct flagged"), rows)
+
+
+def floor() -> str:
+    """Pairs without which nothing is refuted, and the excess that the default budget finds."""
+    from tollens.auditing.power import detectable_excess, fewest_pairs
+
+    rows = []
+    budget = int(str(KEYS["budget"].default))
+    for epsilon in (0.1, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 10):
+        claim = tollens.pure(epsilon)
+        few = [fewest_pairs(claim, alpha) for alpha in (0.05, 1e-6)]
+        able = few[1] is not None and few[1] <= budget
+        found = detectable_excess(claim, 1e-6, budget) if able else float("inf")
+        last = "none" if found == float("inf") else f"{found:.3g}"
+        rows.append((f"{epsilon:g}", *("none" if n is None else f"{n:,}" for n in few), last))
+    head = (
+        "claim ε", "fewest pairs, α = 0.05", "fewest pairs, α = 1e-6",
+        f"ε' found nine times in ten with {budget:,} pairs, α = 1e-6",
+    )  # fmt: skip
+    return _table(head, rows)
+
+
+def constants() -> str:
+    """The constants of the audit, by their names in the source."""
+    from tollens import contract, divergence
+    from tollens.auditing import density, experts, leak, power, score, sequential, ville
+
+    def row(module: object, name: str, meaning: str) -> tuple[str, str, str]:
+        value = getattr(module, name)
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        place = str(getattr(module, "__name__", "")).removeprefix("tollens.")
+        return f"`{place}.{name}`", text, meaning
+
+    orders, grid = divergence.ORDERS, leak.GRID
+    rows = [
+        row(sequential, "BURN_IN", "pairs that are only looked at before the first bet"),
+        row(sequential, "REFIT", "growth of the number of pairs between two fits of the cells"),
+        row(sequential, "REBET", "growth of the number of pairs between two sets of bets"),
+        row(sequential, "MEMORY", "pairs after which the cells stay as they are"),
+        row(sequential, "LEAK_SHARE", "part of alpha that pays for the bound on the leak"),
+        row(sequential, "DEFAULT_DELTA", "where a leak is stated for claims without a delta"),
+        row(experts, "SMOOTHING", "added to the count of each cell"),
+        ("`auditing.experts.SLOTS`", str(len(experts.SLOTS)), ", ".join(experts.SLOTS)),
+        row(density, "FINE", "cells of a density estimate"),
+        row(score, "MAX_TRAINING", "runs a side that a fit of the score looks at"),
+        ("`auditing.leak.GRID`", f"{len(grid)} values, {grid[0]:g} to {grid[-1]:g}", "values that the bound on the leak may take"),
+        row(leak, "REBET", "growth of the number of pairs between two sets of bets on the leak"),
+        row(power, "PLAYED", "audits simulated for each candidate of the detectable excess"),
+        row(ville, "ROUNDING", "allowance for floating-point error in a certified bet"),
+        row(contract, "TANGENTS", "values of epsilon at which a curved claim is bet against"),
+        ("`divergence.ORDERS`", f"{len(orders)} values, {orders[0]:g} to {orders[-1]:g}", "orders at which a zCDP claim is imposed"),
+    ]  # fmt: skip
+    return _table(("name", "value", "meaning"), rows)
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "example": example,
+    "unrefuted": unrefuted,
+    "undecided": undecided,
+    "reasons": reasons,
+    "bench": bench,
+    "peers": peers,
+    "floor": floor,
+    "constants": constants,
+}
+PAGES: dict[Path, Callable[[], str]] = {
+    ROOT / "docs" / "command-line.md": command_line,
+    ROOT / "docs" / "zoo.md": zoo,
+}
+
+
+@cache
+def block(name: str) -> str:
+    """The text of a block, made once."""
+    return BLOCKS[name]()
+
+
+def render(path: Path) -> str:
+    """What a page should be now."""
+    if path in PAGES:
+        return PAGES[path]()
+
+    def fill(match: re.Match[str]) -> str:
+        return f"{match[1]}{block(match['name'])}\n{match[3]}"
+
+    return _BLOCK.sub(fill, path.read_text(encoding="utf-8"))
+
+
+def pages() -> list[Path]:
+    """All pages with generated parts."""
+    written = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    marked = [
+        path
+        for path in written
+        if path not in PAGES
+        and "_build" not in path.parts
+        and _BLOCK.search(path.read_text(encoding="utf-8"))
+    ]
+    return [*PAGES, *marked]
+
+
+def _cell(text: str) -> str:
+    """A text that may stand in a cell of a Markdown table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> None:
+    """Write every page that has changed and name it."""
+    for path in pages():
+        text = render(path)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(f"written: {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
