@@ -148,10 +148,11 @@ class Encoder:
             nan = np.isnan(numbers[:, 0])
             if nan.any():
                 shapes[nan] = self._shape("NaN")
-                keys[nan] = _digest("NaN")
+                keys[nan] = 0
         else:
             name = name or f"{array.shape[1:]} {kind}"
             shapes = np.full(n, self._shape(name), dtype=np.int64)
+        keys ^= np.uint64(_digest(name or kind))
         self._remember_rows(keys, array)
         return Outputs(shapes, keys, numbers[:, :MAX_NUMBERS])
 

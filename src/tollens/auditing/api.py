@@ -88,14 +88,14 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     prepared: Mechanism | None = None
     pair: Pair | None = None
     made_claim: Claim | None = None
-    loaded = _collect(findings, lambda: _load(mechanism))
+    loaded = collect(findings, lambda: _load(mechanism))
     if loaded is not None:
-        prepared = _collect(findings, lambda: adapt(loaded))
-    pair = _collect(findings, lambda: as_pair(neighbours))
+        prepared = collect(findings, lambda: adapt(loaded))
+    pair = collect(findings, lambda: as_pair(neighbours))
     if prepared is not None:
-        made_claim = _collect(findings, lambda: _claim_of(claim, loaded, prepared))
+        made_claim = collect(findings, lambda: _claim_of(claim, loaded, prepared))
     elif isinstance(claim, str):
-        _collect(findings, lambda: parse_claim(claim))
+        collect(findings, lambda: parse_claim(claim))
     if not findings and made_claim is not None:
         findings += _hopeless(made_claim, alpha, budget)
     if findings or prepared is None or pair is None or made_claim is None:
@@ -128,7 +128,8 @@ def _claim_of(claim: Claim | str | None, loaded: object, mechanism: Mechanism) -
     return promised(loaded)
 
 
-def _collect(findings: list[str], make: Callable[[], T]) -> T | None:
+def collect(findings: list[str], make: Callable[[], T]) -> T | None:
+    """What `make` returns; None where it finds fault, with its findings added to the list."""
     try:
         return make()
     except UsageError as error:
@@ -219,7 +220,7 @@ class Audit:
         findings = _setting_findings(alpha, 1, 1, None, delta, seed)
         if coupling != "independent":
             findings.append(f"coupling is {coupling!r}; it must be independent")
-        made = _collect(findings, lambda: parse_claim(claim) if isinstance(claim, str) else claim)
+        made = collect(findings, lambda: parse_claim(claim) if isinstance(claim, str) else claim)
         if made is not None and not isinstance(made, Claim):
             findings.append(f"the claim is a {type(made).__name__}; give one such as pure(1)")
         if findings or made is None:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tollens.auditing.api import audit
+from tollens.auditing.api import audit, collect
 from tollens.auditing.record import Recorder, rescore
 from tollens.auditing.run import Progress
+from tollens.claim import parse_claim
 from tollens.errors import UsageError
 from tollens.promises import declared
 from tollens.serial import data_from_json, parse_json
@@ -52,9 +53,16 @@ def audit_target(
     progress: Callable[[str, Progress], None] | None = None,
 ) -> Verdict:
     """Audit what the request names, and write its file of evidence."""
-    mechanism = load_target(request.target)
+    findings: list[str] = []
+    mechanism = collect(findings, lambda: load_target(request.target))
     own = declared(mechanism)
-    pair = _pair(request, None if own is None else own.neighbours)
+    pair = None
+    if mechanism is not None:
+        pair = collect(findings, lambda: _pair(request, None if own is None else own.neighbours))
+    if findings and request.claim is not None:
+        collect(findings, lambda: parse_claim(str(request.claim)))
+    if findings:
+        raise UsageError(findings)
     recorder = None if request.evidence is None else Recorder()
     try:
         return audit(
