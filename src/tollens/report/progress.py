@@ -41,7 +41,8 @@ class ProgressBars:
 
     def stop(self) -> None:
         """Take the bars away."""
-        self._progress.stop()
+        if self._tasks:
+            self._progress.stop()
 
     def report(self, name: str, state: State) -> None:
         """Show how far the audit `name` has come."""
