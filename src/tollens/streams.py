@@ -8,6 +8,7 @@ of runs, not for each worker: the draws depend on the seed and the block alone.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -21,7 +22,7 @@ class Side(IntEnum):
     X_PRIME = 1
 
 
-_EVIDENCE, _SEARCH = 1, 2
+_EVIDENCE, _SEARCH, _SHARED = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,34 @@ class EvidenceStream:
         """The generator of one side's runs in one block."""
         sequence = np.random.SeedSequence(self.seed, spawn_key=(_EVIDENCE, int(side), block))
         return np.random.Generator(np.random.PCG64(sequence))
+
+    def shared(self, block: int) -> np.random.Generator:
+        """The generator that the coupled runs of both sides in one block start from.
+
+        >>> stream = EvidenceStream(7)
+        >>> stream.shared(0).random() == stream.shared(0).random()
+        True
+        """
+        sequence = np.random.SeedSequence(self.seed, spawn_key=(_SHARED, block))
+        return np.random.Generator(np.random.PCG64(sequence))
+
+    def shared_runs(self, block: int, n: int) -> Iterator[np.random.Generator]:
+        """n generators, one for each coupled pair of a block.
+
+        Run i of either side gets the same draws, however many the runs before it took. It is
+        one generator that is set to a fresh state each time.
+        """
+        words = self.shared(block).integers(0, 2**63, size=(n, 4), dtype=np.int64).tolist()
+        bits = np.random.PCG64(0)
+        rng = np.random.Generator(bits)
+        for a, b, c, d in words:
+            bits.state = {
+                "bit_generator": "PCG64",
+                "state": {"state": (a << 64) | b, "inc": (c << 64) | (d << 1) | 1},
+                "has_uint32": 0,
+                "uinteger": 0,
+            }
+            yield rng
 
 
 @dataclass(frozen=True, slots=True)

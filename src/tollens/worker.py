@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import multiprocessing
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,47 @@ TIMEOUT = Raised("Timeout", "the run exceeded the time limit")
 Batch = Sequence[object] | NDArray[np.generic]
 
 
+def draw(
+    mechanism: Mechanism,
+    data: object,
+    n: int,
+    stream: EvidenceStream,
+    side: Side,
+    block: int,
+    *,
+    coupled: bool,
+) -> Batch:
+    """n outputs from the streams of one block, coupled with the other side or not."""
+    if not coupled:
+        return mechanism.sample(data, n, stream.generator(side, block))
+    if mechanism.vectorised:
+        return mechanism.sample(data, n, stream.shared(block))
+    return [mechanism.sample(data, 1, rng)[0] for rng in stream.shared_runs(block, n)]
+
+
+class _Request(NamedTuple):
+    """Runs that the worker is asked for: all n of a block, or those after the first `done`."""
+
+    side: int
+    block: int
+    done: int
+    n: int
+    coupled: bool
+    together: bool
+
+
+def _generators(
+    stream: EvidenceStream, side: Side, request: _Request
+) -> Iterator[np.random.Generator]:
+    """A generator for each run that is left; independent runs go on in a new stream."""
+    if request.coupled:
+        yield from islice(stream.shared_runs(request.block, request.n), request.done, None)
+        return
+    rng = stream.generator(side, request.block + (request.done << 32))
+    for _ in range(request.n - request.done):
+        yield rng
+
+
 class TimedRuns:
     """Draws runs of a mechanism with at most `timeout` seconds each; a context manager."""
 
@@ -40,7 +83,6 @@ class TimedRuns:
         self._context = multiprocessing.get_context("fork")
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
-        self._restarts = 0
 
     def __enter__(self) -> TimedRuns:
         return self
@@ -48,20 +90,21 @@ class TimedRuns:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def sample(self, side: Side, block: int, n: int) -> Batch:
+    def sample(self, side: Side, block: int, n: int, *, coupled: bool) -> Batch:
         """n outputs of one side; those that took too long are `TIMEOUT`."""
         if self._mechanism.vectorised:
-            whole = self._ask(side, block, n, together=True, seconds=self._timeout * n)
+            whole = self._ask_for_all(_Request(int(side), block, 0, n, coupled, together=True))
             if whole is not None:
                 return whole
         outputs: list[object] = []
         while len(outputs) < n:
-            self._send((int(side), block, self._restarts, n - len(outputs), False))
+            self._send(_Request(int(side), block, len(outputs), n, coupled, together=False))
             while len(outputs) < n:
                 received, output = self._receive(self._timeout)
                 outputs.append(output if received else TIMEOUT)
                 if not received:
                     self._end()
+                if self._process is None:
                     break
         return outputs
 
@@ -69,22 +112,17 @@ class TimedRuns:
         """End the process."""
         self._end()
 
-    def _ask(
-        self, side: Side, block: int, n: int, *, together: bool, seconds: float
-    ) -> Batch | None:
-        self._send((int(side), block, self._restarts, n, together))
-        received, outputs = self._receive(seconds)
+    def _ask_for_all(self, request: _Request) -> Batch | None:
+        """A whole batch; None where it took longer than all its runs may."""
+        self._send(request)
+        received, outputs = self._receive(self._timeout * request.n)
         if not received:
             self._end()
-            return None
-        if isinstance(outputs, list | np.ndarray):
-            return outputs
-        raise MechanismError(f"{self._mechanism.name}: the worker answered {type(outputs)}")
+        return outputs if isinstance(outputs, list | np.ndarray) else None
 
-    def _send(self, request: tuple[int, int, int, int, bool]) -> None:
+    def _send(self, request: _Request) -> None:
         if self._process is None or not self._process.is_alive():
             self._end()
-            self._restarts += 1
             ours, theirs = self._context.Pipe()
             arguments = (theirs, self._mechanism, self._pair, self._stream)
             self._process = self._context.Process(target=_serve, args=arguments, daemon=True)
@@ -92,7 +130,7 @@ class TimedRuns:
             theirs.close()
             self._pipe = ours
         if self._pipe is not None:
-            self._pipe.send(request)
+            self._pipe.send(tuple(request))
 
     def _receive(self, seconds: float) -> tuple[bool, object]:
         """Whether an answer came in time, and the answer."""
@@ -127,18 +165,21 @@ def _serve(pipe: Connection, mechanism: Mechanism, pair: Pair, stream: EvidenceS
     random.seed()
     while True:
         try:
-            number, block, restarts, n, together = pipe.recv()
+            request = _Request(*pipe.recv())
         except (EOFError, OSError, KeyboardInterrupt):
             return
-        side = Side(number)
+        side = Side(request.side)
         data = pair.x if side is Side.X else pair.x_prime
-        rng = stream.generator(side, block + (restarts << 32))
         before = fingerprint(data)
         try:
-            if together:
-                pipe.send(("output", mechanism.sample(data, n, rng)))
+            if request.together:
+                outputs = draw(
+                    mechanism, data, request.n, stream, side, request.block,
+                    coupled=request.coupled,
+                )  # fmt: skip
+                pipe.send(("output", outputs))
             else:
-                for _ in range(n):
+                for rng in _generators(stream, side, request):
                     pipe.send(("output", mechanism.sample(data, 1, rng)[0]))
             if fingerprint(data) != before:
                 raise MechanismError(changes_input(mechanism.name))

@@ -32,7 +32,7 @@ _CHOICES = {
     "until": ("refuted", "budget"),
     "method": ("projection",),
     "outputs": ("numeric",),
-    "coupling": ("auto", "independent"),
+    "coupling": ("auto", "independent", "common"),
 }
 
 
@@ -64,7 +64,9 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     `alpha` is the probability with which a true claim is ever refuted by this call. `budget`
     counts pairs of runs, burn-in included. `until="budget"` goes on after the refutation to
     certify a larger leak. `timeout` is in seconds for one run; `delta` is where the certified
-    leak is stated if the claim has no delta of its own (default 1e-5). With a seed, a mechanism
+    leak is stated if the claim has no delta of its own (default 1e-5). `coupling` says whether a
+    mechanism that takes `rng` is run on x and x' with the same draws: "auto" chooses what gains
+    more, round by round, from the past. With a seed, a mechanism
     that takes `rng` gives the same verdict twice. `progress` is called after each block of runs.
 
     Raises `UsageError` (all problems at once) for wrong settings, among them a budget with which
@@ -94,14 +96,25 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     pair = collect(findings, lambda: as_pair(neighbours))
     if prepared is not None:
         made_claim = collect(findings, lambda: _claim_of(claim, loaded, prepared))
+        if coupling == "common" and not prepared.takes_rng:
+            findings.append(
+                f"coupling is 'common', but {prepared.name} takes no rng to share; use "
+                "'independent', or give the mechanism a parameter named rng"
+            )
     elif isinstance(claim, str):
         collect(findings, lambda: parse_claim(claim))
     if not findings and made_claim is not None:
-        findings += _hopeless(made_claim, alpha, budget)
+        findings += _hopeless(made_claim, alpha, budget, coupling)
     if findings or prepared is None or pair is None or made_claim is None:
         raise UsageError(findings)
     settings = Settings(
-        alpha, budget, until, timeout, delta, fresh_seed() if seed is None else int(seed)
+        alpha=alpha,
+        budget=budget,
+        until=until,
+        timeout=timeout,
+        delta=delta,
+        seed=fresh_seed() if seed is None else int(seed),
+        coupling=coupling,
     )
     return run_audit(prepared, made_claim, pair, settings, progress=progress, recorder=recorder)
 
@@ -177,9 +190,9 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer)
 
 
-def _hopeless(claim: Claim, alpha: float, budget: int) -> list[str]:
+def _hopeless(claim: Claim, alpha: float, budget: int, coupling: str) -> list[str]:
     """Why no leak whatever could be refuted with this budget; empty where one could."""
-    fewest = fewest_pairs(claim, alpha)
+    fewest = fewest_pairs(claim, alpha, coupling)
     if fewest is not None and fewest <= budget:
         return []
     need = (
@@ -196,7 +209,8 @@ def _hopeless(claim: Claim, alpha: float, budget: int) -> list[str]:
 class Audit:
     """An audit as a stream: feed pairs of outputs, look whenever you like.
 
-    The outputs of x and x' must be drawn independently of one another and of all earlier ones.
+    Pairs must be drawn independently of all earlier ones. Within a pair the outputs of x and x'
+    must be independent too, unless `coupling` is "common": then they may share their draws.
     `delta` is where `epsilon_lower` is stated if the claim has none of its own; `seed` only
     steers the folds of learned scores.
 
@@ -218,15 +232,15 @@ class Audit:
         seed: int = 0,
     ) -> None:
         findings = _setting_findings(alpha, 1, 1, None, delta, seed)
-        if coupling != "independent":
-            findings.append(f"coupling is {coupling!r}; it must be independent")
+        if coupling not in ("independent", "common"):
+            findings.append(f"coupling is {coupling!r}; it must be one of independent, common")
         made = collect(findings, lambda: parse_claim(claim) if isinstance(claim, str) else claim)
         if made is not None and not isinstance(made, Claim):
             findings.append(f"the claim is a {type(made).__name__}; give one such as pure(1)")
         if findings or made is None:
             raise UsageError(findings)
         self.claim, self.alpha = made, alpha
-        self._gambler = Gambler(made, alpha=alpha, delta=delta, seed=seed)
+        self._gambler = Gambler(made, alpha=alpha, delta=delta, seed=seed, coupling=coupling)
         self._started = time.perf_counter()
 
     def update(self, outputs_x: Batch, outputs_x_prime: Batch) -> None:

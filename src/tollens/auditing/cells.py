@@ -79,13 +79,13 @@ class Cells:
         intervals = chosen[: len(self.cuts) + 1]
         name = "output" if self.score is None else "score"
         if intervals.all() and self.main >= 0:
-            texts.append(_shape_text(encoder.shape_name(self.main)))
+            texts.append(shape_text(encoder.shape_name(self.main)))
         elif len(self.cuts):
             texts += _interval_texts(intervals, self.cuts, name)
         rest = chosen[len(self.cuts) + 1 :]
         for i, shape in enumerate(self.shapes.tolist()):
             if rest[i]:
-                texts.append(_shape_text(encoder.shape_name(shape)))
+                texts.append(shape_text(encoder.shape_name(shape)))
         for i, key in enumerate(self.atoms.tolist()):
             if rest[len(self.shapes) + i]:
                 texts.append(f"output = {encoder.text_of(key) or 'a repeated exact value'}")
@@ -118,7 +118,8 @@ def _interval_texts(chosen: NDArray[np.bool_], cuts: Array, name: str) -> list[s
     return texts
 
 
-def _shape_text(shape: str) -> str:
+def shape_text(shape: str) -> str:
+    """The event "the output has this shape" in words."""
     if shape in ("NaN", "None"):
         return f"output is {shape}"
     if shape.startswith("raised "):

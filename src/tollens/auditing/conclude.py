@@ -78,7 +78,7 @@ def _judge(gambler: Gambler, about: Circumstances) -> tuple[Outcome, Reason]:
         if shape.startswith("raised "):
             return Outcome.UNDECIDED, Reason.ALWAYS_RAISES
         return Outcome.UNDECIDED, Reason.EQUAL_CONSTANTS
-    fewest = fewest_pairs(gambler.claim, about.alpha)
+    fewest = fewest_pairs(gambler.claim, about.alpha, gambler.coupling)
     enough = fewest is not None and gambler.pairs >= fewest
     if about.interrupted:
         return (Outcome.UNREFUTED if enough else Outcome.UNDECIDED), Reason.INTERRUPTED

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.auditing.experts import QUANTILES, SLOTS, STEADY, Experts, bets
+from tollens.auditing.paired import EVENTS, STRENGTHS
 from tollens.claim import Claim, Promise
 
 Array = NDArray[np.float64]
@@ -47,6 +48,7 @@ class _Segment:
     views: tuple[int, ...]
     counts_x: Array
     counts_y: Array
+    joint: Array
 
 
 class LeakBound:
@@ -71,8 +73,11 @@ class LeakBound:
         p, q, real = experts.laws(views)
         slots = np.array([views.index(view) for view in used], dtype=np.intp)
         self._segments.append(
-            _Segment(p, q, real, slots, views, np.zeros(p.shape), np.zeros(q.shape))
-        )
+            _Segment(
+                p, q, real, slots, views, np.zeros(p.shape), np.zeros(q.shape),
+                np.zeros((4, EVENTS)),
+            )
+        )  # fmt: skip
 
     def count(self, cells_x: list[Index], cells_y: list[Index]) -> None:
         """Add pairs, given by their cells in every view of the experts."""
@@ -81,6 +86,12 @@ class LeakBound:
         for row, view in enumerate(segment.views):
             segment.counts_x[row] += np.bincount(cells_x[view], minlength=widest)
             segment.counts_y[row] += np.bincount(cells_y[view], minlength=widest)
+
+    def count_coupled(self, joint: NDArray[np.bool_]) -> None:
+        """Add coupled pairs, given by the events of both sides, (2 EVENTS, n)."""
+        x, y = joint[:EVENTS], joint[EVENTS:]
+        outcomes = (x & y, x & ~y, ~x & y, ~x & ~y)
+        self._segments[-1].joint += np.stack([outcome.sum(axis=1) for outcome in outcomes])
 
     def lower(self, *, pairs: int, refuted: bool) -> float:
         """The certified lower bound for epsilon at `delta`; 0 where nothing was shown."""
@@ -114,21 +125,53 @@ class LeakBound:
         """The largest log wealth ever reached against each epsilon of the grid."""
         orders = _orders(self.delta, self.claim.ordered)
         promises = [Promise(e, self.delta, order) for e in grid.tolist() for order in orders]
-        log = np.full((len(_COARSE), len(promises)), 0.0)
+        log = np.zeros((len(_COARSE), len(promises)))
+        table = self._linear_table(grid)
+        linear = np.zeros((*table.shape[:-1], EVENTS))
         peak = np.full(len(grid), -np.inf)
         for segment in self._segments:
-            made = bets(segment.p, segment.q, segment.real, promises, quick=True)
-            with np.errstate(divide="ignore"):
-                log_a = np.where(segment.real[:, None, :], np.log(made.a), 0.0)
-                log_b = np.where(segment.real[:, None, :], np.log(made.b), 0.0)
-            gain = np.einsum("vpk,vk->vp", log_a, segment.counts_x)
-            gain += np.einsum("vpk,vk->vp", log_b, segment.counts_y)
-            log += gain[segment.slots]
-            bettors = log.reshape(len(_COARSE), len(grid), len(orders))
-            top = bettors.max(axis=(0, 2))
-            mean = np.exp(bettors - top[None, :, None]).mean(axis=(0, 2))
-            peak = np.maximum(peak, top + np.log(mean))
+            if segment.counts_x.any():
+                log += _product_gain(segment, promises)
+            if segment.joint.any():
+                linear += table @ segment.joint
+            product = log.reshape(len(_COARSE), len(grid), len(orders)).transpose(1, 0, 2)
+            peak = np.maximum(peak, _log_mean(product) + _log_mean(linear))
         return peak
+
+    def _linear_table(self, grid: Array) -> Array:
+        """Log returns of linear bets on the four outcomes of an event.
+
+        Shape (epsilons, directions, strengths, 4); the outcomes are those of `count_coupled`.
+        """
+        ratio = np.exp(grid)[:, None]
+        top = ratio + self.delta
+        gains = (
+            np.array([[1.0], [1.0], [0.0], [0.0]])
+            - np.array([[1.0], [0.0], [1.0], [0.0]]) * (np.exp(grid)[None, :])
+        )
+        forward = (gains.T - self.delta) / top
+        backward = forward[:, [0, 2, 1, 3]]
+        sides = [forward] if self.claim.ordered else [forward, backward]
+        payoffs = np.stack(sides, axis=1)[:, :, None, :]
+        return np.asarray(np.log1p(STRENGTHS[:, None] * payoffs), dtype=np.float64)
+
+
+def _product_gain(segment: _Segment, promises: list[Promise]) -> Array:
+    """What the product bettors earned in a segment, (slots, promises), as logs."""
+    made = bets(segment.p, segment.q, segment.real, promises, quick=True)
+    with np.errstate(divide="ignore"):
+        log_a = np.where(segment.real[:, None, :], np.log(made.a), 0.0)
+        log_b = np.where(segment.real[:, None, :], np.log(made.b), 0.0)
+    gain = np.einsum("vpk,vk->vp", log_a, segment.counts_x)
+    gain += np.einsum("vpk,vk->vp", log_b, segment.counts_y)
+    return np.asarray(gain[segment.slots])
+
+
+def _log_mean(log: Array) -> Array:
+    """The log of the average of exp(log) over all axes but the first."""
+    flat = log.reshape(len(log), -1)
+    top = flat.max(axis=1, keepdims=True)
+    return np.asarray(top[:, 0] + np.log(np.exp(flat - top).mean(axis=1)))
 
 
 def _orders(delta: float, ordered: bool) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tollens.auditing.experts import ATOMS, DENSITIES, QUANTILES, SLOTS, SMOOTHING, pull_of
 from tollens.auditing.projection import project_binary, project_pure
-from tollens.auditing.sequential import BURN_IN, LEAK_SHARE
+from tollens.auditing.sequential import BURN_IN, LEAK_SHARE, Gambler
 from tollens.auditing.ville import Factors, certify, worst_approx, worst_pure
 from tollens.claim import Claim, Promise
 
@@ -139,24 +139,19 @@ def _binary_bet(p: Array, q: Array, promise: Promise) -> Factors:
 
 
 @lru_cache(maxsize=256)
-def fewest_pairs(claim: Claim, alpha: float, most: int = 2**24) -> int | None:
+def fewest_pairs(claim: Claim, alpha: float, coupling: str, most: int = 2**22) -> int | None:
     """The number of pairs after which outputs that never coincide are refuted.
 
     No leak of any mechanism is refuted faster. None where `most` pairs do not suffice.
+
+    >>> from tollens.claim import pure
+    >>> fewest_pairs(pure(0), 0.05, "independent") < fewest_pairs(pure(4), 0.05, "independent")
+    True
     """
-    promises = claim.promises()
-    threshold = -math.log(alpha * (1 - LEAK_SHARE))
-    pull = pull_of(claim.support(1.0, 1.0))
-    log = np.zeros((2, len(promises)))
-    seen = BURN_IN
-    while seen < most:
-        block = max(1, int(seen * 0.05))
-        always, never = np.array(float(seen)), np.array(0.0)
-        made = _binary_bets(*_laws(always, never, seen, pull), promises)
-        gain = np.log(made.a[..., 0]) + np.log(made.b[..., 1])
-        steps = np.arange(1, block + 1)[:, None, None] * gain + log
-        wealth = _log_wealth(steps)
-        if wealth[-1] >= threshold:
-            return seen + int(np.argmax(wealth >= threshold)) + 1
-        log, seen = steps[-1], seen + block
-    return None
+    gambler = Gambler(claim, alpha=alpha, delta=None, seed=0, coupling=coupling)
+    block = 16
+    while gambler.pairs < most and not gambler.refuted:
+        outputs = (gambler.encoder.encode(np.full(block, value)) for value in (0.0, 1.0))
+        gambler.update(*outputs)
+        block = max(16, gambler.pairs // 4)
+    return gambler.bankroll.crossed_at

@@ -27,6 +27,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self._parts: list[tuple[Outputs, Outputs]] = []
+        self.coupling = "independent"
         self.document: str | None = None
 
     def add(self, x: Outputs, y: Outputs) -> None:
@@ -38,6 +39,7 @@ class Recorder:
         content = {
             "schema": SCHEMA,
             "verdict": verdict.to_dict(),
+            "coupling": self.coupling,
             "shapes": encoder.shape_names,
             "texts": {str(key): text for key, text in encoder.texts.items()},
             "x": _to_json([part[0] for part in self._parts]),
@@ -57,7 +59,11 @@ def rescore(text: str) -> Verdict:
         raise UsageError(f'not a file of evidence: the "schema" must be "{SCHEMA}"')
     recorded = Verdict.from_json(json.dumps(data.get("verdict")))
     gambler = Gambler(
-        recorded.claim, alpha=recorded.alpha, delta=recorded.delta, seed=recorded.seed or 0
+        recorded.claim,
+        alpha=recorded.alpha,
+        delta=recorded.delta,
+        seed=recorded.seed or 0,
+        coupling=_coupling(data.get("coupling")),
     )
     try:
         gambler.encoder.restore(
@@ -96,6 +102,12 @@ def rescore(text: str) -> Verdict:
             + ("" if same_runs else "; the digests of the outputs differ too")
         )
     return replace(again, versions=recorded.versions, notes=recorded.notes)
+
+
+def _coupling(value: object) -> str:
+    if value not in ("independent", "common", "auto"):
+        raise UsageError(f"evidence: coupling is {value!r}; it must be independent, common or auto")
+    return str(value)
 
 
 def _to_json(parts: list[Outputs]) -> dict[str, object]:

@@ -20,7 +20,7 @@ from tollens.neighbours import Pair
 from tollens.outputs import Raised
 from tollens.streams import EvidenceStream, Side
 from tollens.verdict import Verdict
-from tollens.worker import TimedRuns
+from tollens.worker import TimedRuns, draw
 
 Batch = Sequence[object] | NDArray[np.generic]
 
@@ -52,13 +52,14 @@ class Settings(NamedTuple):
     timeout: float | None
     delta: float | None
     seed: int
+    coupling: str
 
 
 class Runs(Protocol):
     """Where outputs come from."""
 
-    def sample(self, side: Side, block: int, n: int) -> Batch:
-        """n outputs of one side, from the stream of that side and block."""
+    def sample(self, side: Side, block: int, n: int, *, coupled: bool) -> Batch:
+        """n outputs of one side; coupled runs get the draws that the other side gets too."""
 
 
 def run_audit(
@@ -76,7 +77,10 @@ def run_audit(
     claim is refuted or the budget is spent. Ctrl-C raises `Interrupted` with the verdict so far.
     """
     started = time.perf_counter()
-    gambler = Gambler(claim, alpha=settings.alpha, delta=settings.delta, seed=settings.seed)
+    coupling = settings.coupling if mechanism.takes_rng else "independent"
+    gambler = Gambler(
+        claim, alpha=settings.alpha, delta=settings.delta, seed=settings.seed, coupling=coupling
+    )
     longest = LONGEST_BATCH if mechanism.vectorised else LONGEST_BLOCK
     drawn = _Drawn()
     try:
@@ -84,7 +88,7 @@ def run_audit(
             while gambler.pairs < settings.budget and not _decided(gambler, settings.until):
                 left = settings.budget - gambler.pairs
                 n = min(gambler.until_next_bet(), left, longest)
-                x, y = drawn.pairs(runs, n)
+                x, y = drawn.pairs(runs, n, coupled=gambler.next_coupled)
                 encoded = gambler.encoder.encode(x), gambler.encoder.encode(y)
                 gambler.update(*encoded)
                 if recorder is not None:
@@ -110,6 +114,7 @@ def run_audit(
         ),
     )
     if recorder is not None:
+        recorder.coupling = coupling
         recorder.finish(verdict, gambler.encoder)
     if drawn.interrupted:
         raise Interrupted(verdict)
@@ -141,13 +146,13 @@ class _Drawn:
         self.raised: Raised | None = None
         self.interrupted = False
 
-    def pairs(self, runs: Runs, n: int) -> tuple[Batch, Batch]:
-        x, y = (self._side(runs, side, n) for side in (Side.X, Side.X_PRIME))
+    def pairs(self, runs: Runs, n: int, *, coupled: bool) -> tuple[Batch, Batch]:
+        x, y = (self._side(runs, side, n, coupled=coupled) for side in (Side.X, Side.X_PRIME))
         self.block += 1
         return x, y
 
-    def _side(self, runs: Runs, side: Side, n: int) -> Batch:
-        outputs = runs.sample(side, self.block, n)
+    def _side(self, runs: Runs, side: Side, n: int, *, coupled: bool) -> Batch:
+        outputs = runs.sample(side, self.block, n, coupled=coupled)
         self.runs += n
         if not isinstance(outputs, np.ndarray):
             for output in outputs:
@@ -175,10 +180,10 @@ class DirectRuns:
         self._before = {side: fingerprint(data) for side, data in self._data.items()}
         self._next_check = 0
 
-    def sample(self, side: Side, block: int, n: int) -> Batch:
+    def sample(self, side: Side, block: int, n: int, *, coupled: bool) -> Batch:
         """n outputs; `MechanismError` where the mechanism has changed its input."""
         data = self._data[side]
-        outputs = self._mechanism.sample(data, n, self._stream.generator(side, block))
+        outputs = draw(self._mechanism, data, n, self._stream, side, block, coupled=coupled)
         if block >= self._next_check:
             if fingerprint(data) != self._before[side]:
                 raise MechanismError(changes_input(self._mechanism.name))

@@ -90,11 +90,12 @@ def certify(factors: Factors, worst: Array) -> Factors:
 
 
 class Bankroll:
-    """The capital of several bettors who started with equal shares of 1; all in natural logs.
+    """The capital of groups of bettors, each group starting with 1; all in natural logs.
 
-    `pay` takes what each bettor's bets returned, pair by pair; the wealth is the average over
-    bettors, itself a nonnegative supermartingale under the null. Once it has reached the
-    threshold the claim is refuted and stays so.
+    `pay` takes what each bettor of one group earned, pair by pair. The wealth of a group is the
+    average over its bettors, weighed by their starting shares; the wealth is the product over
+    groups, of which only one bets on any pair, with all of the wealth. It is a nonnegative
+    supermartingale under the null. Once it has reached the threshold the claim is refuted.
 
     >>> import numpy as np
     >>> wealth = Bankroll(bettors=2, threshold=np.log(20.0))
@@ -103,40 +104,46 @@ class Bankroll:
     ([2.5, 8.5, 32.5], 3)
     """
 
-    def __init__(self, *, bettors: int, threshold: float) -> None:
+    def __init__(self, *, bettors: int, threshold: float, more: tuple[Array, ...] = ()) -> None:
+        """`bettors` of equal shares make group 0; `more` gives log shares of further groups."""
         self.threshold = threshold
         self.pairs = 0
         self.crossed_at: int | None = None
         self.crossed_value = -np.inf
-        self._log = np.full(bettors, -np.log(bettors))
+        self._logs = [np.full(bettors, -np.log(bettors)), *more]
 
     @property
     def log_value(self) -> float:
         """The natural logarithm of the wealth now."""
-        return float(_log_sum(self._log[:, None])[0])
+        return sum(self.log_of_group(group) for group in range(len(self._logs)))
 
-    @property
-    def log_shares(self) -> Array:
-        """The log of each bettor's share of the wealth now; the shares sum to 1."""
-        return self._log - self.log_value
+    def log_of_group(self, group: int) -> float:
+        """The natural logarithm of what one group has made of 1."""
+        return float(_log_sum(self._logs[group][:, None])[0])
 
-    def pay(self, log_returns: Array) -> Array:
+    def log_shares(self, group: int = 0) -> Array:
+        """The log of each bettor's share of the group's wealth now; the shares sum to 1."""
+        return self._logs[group] - self.log_of_group(group)
+
+    def pay(self, log_returns: Array, group: int = 0) -> Array:
         """Add the log returns `(bettors, pairs)` of a block; returns the log wealth pair by pair.
 
-        The caller vouches that the bets were fixed before the pairs were seen.
+        The caller vouches that the bets, and the group that makes them, were fixed before the
+        pairs were seen.
         """
         if log_returns.shape[1] == 0:
             return np.zeros(0)
-        steps = self._log[:, None] + np.cumsum(log_returns, axis=1)
-        path = _log_sum(steps)
+        others = self.log_value - self.log_of_group(group)
+        steps = self._logs[group][:, None] + np.cumsum(log_returns, axis=1)
+        path = others + _log_sum(steps)
         if self.crossed_at is None:
             above = np.flatnonzero(path >= self.threshold)
             if len(above):
                 self.crossed_at = self.pairs + int(above[0]) + 1
                 self.crossed_value = float(path[above[0]])
         self.pairs += log_returns.shape[1]
-        self._log = steps[:, -1]
-        return path
+        self._logs[group] = steps[:, -1]
+        return np.asarray(path)
 
     def sit_out(self, pairs: int) -> None:
         """Count pairs on which nothing was bet (the burn-in)."""

@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.auditing.experts import View
+from tollens.auditing.paired import EVENTS, STRENGTHS, LinearBets
+from tollens.auditing.product import ProductBets
 from tollens.claim import Promise
 from tollens.outputs import Encoder
 from tollens.witness import Witness
+
+Array = NDArray[np.float64]
 
 
 def event_of(view: View, promise: Promise, encoder: Encoder) -> Witness | None:
@@ -44,3 +48,41 @@ def _tidy(chosen: NDArray[np.bool_], view: View) -> NDArray[np.bool_]:
     """Without cells that nothing has fallen into, unless none is left."""
     seen = chosen & (view.counts_x + view.counts_y > 0)
     return seen if seen.any() else chosen
+
+
+def product_witness(product: ProductBets, log_shares: Array, encoder: Encoder) -> Witness | None:
+    """The event of the richest product bettor, among those whose cells a person can read."""
+    experts = product.experts
+    if experts is None:
+        return None
+    smooth = np.array([experts.views[v].kernel is not None for v in experts.slots.tolist()])
+    order = np.lexsort((-log_shares, smooth.repeat(len(product.promises))))
+    for bettor in order.tolist():
+        slot, promise = divmod(bettor, len(product.promises))
+        view = experts.views[int(experts.slots[slot])]
+        found = event_of(view, product.promises[promise], encoder)
+        if found is not None:
+            return found
+    return None
+
+
+def linear_witness(linear: LinearBets, log_shares: Array, encoder: Encoder) -> Witness | None:
+    """The event of the richest linear bettor of a fixed strength."""
+    if linear.events is None:
+        return None
+    grid = log_shares[: linear.assets * len(STRENGTHS)].reshape(linear.assets, len(STRENGTHS))
+    for asset in np.argsort(-grid.max(axis=1), kind="stable").tolist():
+        which, event = divmod(asset, EVENTS)
+        direction = linear.directions[which]
+        p, q = linear.frequencies(event)
+        likely, other = (q, p) if direction.swapped else (p, q)
+        if likely > direction.ratio * other + direction.delta:
+            return Witness(
+                text=linear.events.describe(event, encoder),
+                likely_under="x_prime" if direction.swapped else "x",
+                frequency_x=p,
+                frequency_x_prime=q,
+                epsilon=math.log(direction.ratio),
+                delta=direction.delta,
+            )
+    return None
