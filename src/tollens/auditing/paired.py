@@ -189,7 +189,8 @@ class LinearBets:
     def log_weights(self) -> Array:
         """The starting shares of the bettors, (bettors,), as logs."""
         grid = np.full(self.assets * len(STRENGTHS), 0.5 / (self.assets * len(STRENGTHS)))
-        return np.log(np.concatenate([grid, [0.25, 0.25]]))
+        shares: Array = np.concatenate([grid, [0.25, 0.25]])
+        return np.log(shares)
 
     @property
     def ready(self) -> bool:
