@@ -1,0 +1,1 @@
+"""Benchmarks and calibrations, run by `make bench` and `make calibrate`."""

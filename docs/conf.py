@@ -6,7 +6,7 @@ from docutils import nodes
 from docutils.utils.math import latex2mathml
 
 project = "tollens"
-copyright = "the tollens developers"  # noqa: A001 - the name that Sphinx reads
+copyright = "the tollens developers"
 release = installed_version("tollens")
 version = release
 
@@ -19,6 +19,7 @@ myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 
 default_role = "code"  # docstrings write `names` with single backticks
+smartquotes = False  # x' is an input, not a quotation
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
@@ -49,12 +50,16 @@ def block_math(translator, node):
     raise nodes.SkipNode
 
 
+def is_item(line):
+    return line.startswith(("* ", "- "))
+
+
 def mend_lists(_app, _what, _name, _object, _options, lines):
     """Docstrings are plain text: a list that follows a line directly gets its blank line."""
     mended = []
     for line in lines:
-        item = line.lstrip().startswith(("* ", "- "))
-        if item and mended and mended[-1].strip() and not mended[-1].lstrip().startswith(("* ", "- ")):
+        before = mended[-1].lstrip() if mended else ""
+        if is_item(line.lstrip()) and before and not is_item(before):
             mended.append("")
         mended.append(line)
     lines[:] = mended

@@ -123,10 +123,13 @@ def _exit_codes() -> list[tuple[str, str]]:
     return [
         (f"{cli.REFUTED}", "something was refuted (wins over all below; `--exit-zero` makes it 0)"),
         (f"{cli.WRONG_USE}", "wrong use or wrong settings; `check`: a promise could not be tested"),
-        (f"{cli.NOTHING_DECIDED}", 'nothing could be decided, or nothing was tested: "tested nothing" is never 0'),
+        (
+            f"{cli.NOTHING_DECIDED}",
+            'nothing could be decided, or nothing was tested: "tested nothing" is never 0',
+        ),
         ("0", "at least one promise was tested, and nothing was refuted"),
         (f"{cli.INTERRUPTED}", "interrupted; the verdict so far is printed first"),
-    ]  # fmt: skip
+    ]
 
 
 def _settings() -> list[tuple[str, ...]]:
@@ -162,22 +165,21 @@ def zoo() -> str:
         for entry in entries()
     ]
     head = ("name", "what it is", "claim", "true ε", "holds", "how the truth is known", "source")
-    return "\n\n".join(
-        [
-            "# The zoo",
-            "<!-- This page is made by docs/generate.py. -->",
-            "Mechanisms whose truth is known, correct and broken. `tollens zoo show NAME` shows "
-            "one with its pair of neighbours, and `tollens zoo self-test` audits them all: what "
-            "is broken must be refuted, what is correct must not be. The true ε is the smallest "
-            "on that pair, at the delta of the claim (1e-05 for claims without one).",
-            _table(head, rows),
-            "An entry is an ordinary mechanism, to be used in your own tests of auditors:",
-            "```python\nimport tollens\nfrom tollens.zoo import get\n\n"
-            'entry = get("svt6")\n'
-            "verdict = tollens.audit(entry.mechanism, entry.claim, neighbours=entry.neighbours)\n"
-            "assert verdict.refuted != entry.holds\n```",
-        ]
-    ) + "\n"
+    parts = (
+        "# The zoo",
+        "<!-- This page is made by docs/generate.py. -->",
+        "Mechanisms whose truth is known, correct and broken. `tollens zoo show NAME` shows "
+        "one with its pair of neighbours, and `tollens zoo self-test` audits them all: what "
+        "is broken must be refuted, what is correct must not be. The true ε is the smallest "
+        "on that pair, at the delta of the claim (1e-05 for claims without one).",
+        _table(head, rows),
+        "An entry is an ordinary mechanism, to be used in your own tests of auditors:",
+        "```python\nimport tollens\nfrom tollens.zoo import get\n\n"
+        'entry = get("svt6")\n'
+        "verdict = tollens.audit(entry.mechanism, entry.claim, neighbours=entry.neighbours)\n"
+        "assert verdict.refuted != entry.holds\n```",
+    )
+    return "\n\n".join(parts) + "\n"
 
 
 # Blocks in pages
@@ -198,7 +200,7 @@ def _constant(rows):
 def _shown(mechanism: Callable[..., object], name: str) -> str:
     """What `print` shows of an audit with a fixed seed."""
     mechanism.__qualname__ = name
-    verdict = tollens.audit(mechanism, tollens.pure(1), neighbours=([1, 1, 1], [1, 1]), seed=2006)
+    verdict = tollens.audit(mechanism, tollens.pure(1), neighbours=([1, 1, 1], [1, 1]), seed=1)
     return f"```text\n{verdict}\n```"
 
 
@@ -250,22 +252,28 @@ def floor() -> str:
     budget = int(str(KEYS["budget"].default))
     for epsilon in (0.1, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 10):
         claim = tollens.pure(epsilon)
-        few = [fewest_pairs(claim, alpha) for alpha in (0.05, 1e-6)]
-        able = few[1] is not None and few[1] <= budget
+        few = [
+            fewest_pairs(claim, alpha, coupling)
+            for alpha, coupling in ((0.05, "independent"), (1e-6, "independent"), (1e-6, "auto"))
+        ]
+        able = few[2] is not None and few[2] <= budget
         found = detectable_excess(claim, 1e-6, budget) if able else float("inf")
         last = "none" if found == float("inf") else f"{found:.3g}"
         rows.append((f"{epsilon:g}", *("none" if n is None else f"{n:,}" for n in few), last))
     head = (
-        "claim ε", "fewest pairs, α = 0.05", "fewest pairs, α = 1e-6",
+        "claim ε",
+        "fewest pairs, α = 0.05",
+        "fewest pairs, α = 1e-6",
+        "the same where runs may be coupled",
         f"ε' found nine times in ten with {budget:,} pairs, α = 1e-6",
-    )  # fmt: skip
+    )
     return _table(head, rows)
 
 
 def constants() -> str:
     """The constants of the audit, by their names in the source."""
     from tollens import contract, divergence
-    from tollens.auditing import density, experts, leak, power, score, sequential, ville
+    from tollens.auditing import density, experts, leak, paired, power, score, sequential, ville
 
     def row(module: object, name: str, meaning: str) -> tuple[str, str, str]:
         value = getattr(module, name)
@@ -273,25 +281,33 @@ def constants() -> str:
         place = str(getattr(module, "__name__", "")).removeprefix("tollens.")
         return f"`{place}.{name}`", text, meaning
 
-    orders, grid = divergence.ORDERS, leak.GRID
+    def many(module: object, name: str, meaning: str) -> tuple[str, str, str]:
+        values = getattr(module, name)
+        place, _, _ = row(module, name, meaning)
+        return place, f"{len(values)} from {values[0]:g} to {values[-1]:g}", meaning
+
     rows = [
         row(sequential, "BURN_IN", "pairs that are only looked at before the first bet"),
         row(sequential, "REFIT", "growth of the number of pairs between two fits of the cells"),
         row(sequential, "REBET", "growth of the number of pairs between two sets of bets"),
         row(sequential, "MEMORY", "pairs after which the cells stay as they are"),
+        row(sequential, "TRIED", "pairs of either kind that are tried before one is preferred"),
         row(sequential, "LEAK_SHARE", "part of alpha that pays for the bound on the leak"),
         row(sequential, "DEFAULT_DELTA", "where a leak is stated for claims without a delta"),
         row(experts, "SMOOTHING", "added to the count of each cell"),
-        ("`auditing.experts.SLOTS`", str(len(experts.SLOTS)), ", ".join(experts.SLOTS)),
+        ("`auditing.experts.SLOTS`", str(len(experts.SLOTS)), "; ".join(experts.SLOTS)),
+        row(experts, "LEAST_PULL", "pseudo-pairs of a steady gambler, at least"),
+        row(experts, "MOST_PULL", "pseudo-pairs of a steady gambler, at most"),
+        row(paired, "EVENTS", "tests that a bet on coupled pairs may use"),
         row(density, "FINE", "cells of a density estimate"),
         row(score, "MAX_TRAINING", "runs a side that a fit of the score looks at"),
-        ("`auditing.leak.GRID`", f"{len(grid)} values, {grid[0]:g} to {grid[-1]:g}", "values that the bound on the leak may take"),
+        many(leak, "GRID", "values that the bound on the leak may take"),
         row(leak, "REBET", "growth of the number of pairs between two sets of bets on the leak"),
         row(power, "PLAYED", "audits simulated for each candidate of the detectable excess"),
         row(ville, "ROUNDING", "allowance for floating-point error in a certified bet"),
         row(contract, "TANGENTS", "values of epsilon at which a curved claim is bet against"),
-        ("`divergence.ORDERS`", f"{len(orders)} values, {orders[0]:g} to {orders[-1]:g}", "orders at which a zCDP claim is imposed"),
-    ]  # fmt: skip
+        many(divergence, "ORDERS", "orders at which a zCDP claim is imposed"),
+    ]
     return _table(("name", "value", "meaning"), rows)
 
 

@@ -1,4 +1,4 @@
-"""Measure what the slots of experts and the smoothing are worth, on the broken mechanisms of the zoo.
+"""Measure the slots of experts and their smoothing on the broken mechanisms of the zoo.
 
 `python docs/decisions/measure_slots.py` takes some minutes and writes `slots-measured.md`, which
 record 3 includes.
@@ -12,8 +12,11 @@ from collections import Counter
 from pathlib import Path
 from statistics import fmean
 
-import tollens
+import numpy as np
+from threadpoolctl import threadpool_limits
+
 from tollens.auditing import experts
+from tollens.auditing.sequential import Gambler
 from tollens.zoo import entries
 
 OUT = Path(__file__).with_name("slots-measured.md")
@@ -26,12 +29,16 @@ def pairs_and_richest(job: tuple[str, float, int]) -> tuple[int, str]:
     name, smoothing, seed = job
     experts.SMOOTHING = smoothing
     entry = next(entry for entry in entries() if entry.name == name)
-    verdict = tollens.audit(
-        entry.mechanism, entry.claim, neighbours=entry.neighbours, alpha=0.05,
-        budget=4 * entry.budget, seed=seed,
-    )  # fmt: skip
-    shares = verdict.evidence.shares
-    return verdict.pairs, max(shares, key=lambda slot: shares[slot])
+    rng = np.random.default_rng(seed)
+    gambler = Gambler(entry.claim, alpha=0.05, delta=None, seed=seed)
+    with threadpool_limits(1):
+        while not gambler.refuted and gambler.pairs < 4 * entry.budget:
+            n = gambler.until_next_bet()
+            x, y = (entry.mechanism(data, n, rng) for data in entry.neighbours)
+            gambler.update(gambler.encoder.encode(x), gambler.encoder.encode(y))
+    evidence = gambler.evidence(at_crossing=True)
+    shares = evidence.shares
+    return evidence.curve[-1][0], max(shares, key=lambda slot: shares[slot])
 
 
 def main() -> None:

@@ -29,6 +29,8 @@ from tollens.region import GRID, outer
 
 Array = NDArray[np.float64]
 
+_LARGEST_EPSILON = 700.0
+
 __all__ = [
     "Claim",
     "Json",
@@ -265,7 +267,15 @@ def _floats(values: object, name: str) -> tuple[float, ...]:
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ClaimError(f"claim: {name} must be a list of numbers")
-    return tuple(float(value) for value in values)
+    try:
+        return tuple(float(value) for value in values)
+    except OverflowError:
+        raise ClaimError(f"claim: {name} has a number that is too large") from None
+
+
+def _is_convex(alphas: tuple[float, ...], betas: tuple[float, ...]) -> bool:
+    coarse = np.interp(np.linspace(0.0, 1.0, 129), alphas, betas)
+    return bool(np.all(np.diff(coarse, 2) >= -1e-6))
 
 
 def _tradeoff_from_table(alpha: object, beta: object, *, ordered: bool) -> Claim:
@@ -273,10 +283,14 @@ def _tradeoff_from_table(alpha: object, beta: object, *, ordered: bool) -> Claim
     findings = []
     if len(alphas) != len(betas):
         findings.append("alpha and beta differ in length")
-    if any(b <= a for a, b in pairwise(alphas)) or alphas[0] != 0 or alphas[-1] != 1:
+    if not all(a < b for a, b in pairwise(alphas)) or alphas[0] != 0 or alphas[-1] != 1:
         findings.append("alpha must rise from 0 to 1")
-    if any(b > a for a, b in pairwise(betas)) or not all(0 <= b <= 1 for b in betas):
-        findings.append("beta must fall inside [0, 1]")
+    if any(b > a for a, b in pairwise(betas)):
+        findings.append("beta must not increase")
+    if not all(0 <= b <= 1 - a + 1e-9 for a, b in zip(alphas, betas, strict=False)):
+        findings.append("beta must lie between 0 and 1 - alpha")
+    if not findings and not _is_convex(alphas, betas):
+        findings.append("beta must be convex")
     if findings:
         raise ClaimError([f"claim of kind tradeoff: {finding}" for finding in findings])
     return TradeoffClaim(alphas, betas, ordered)
@@ -288,6 +302,10 @@ def _profile_from_table(
     e, d = _floats(epsilons, "epsilons"), _floats(deltas, "deltas")
     if len(e) != len(d):
         raise ClaimError("claim of kind profile: epsilons and deltas differ in length")
-    if any(value < 0 for value in e) or any(not 0 <= value <= 1 for value in d):
-        raise ClaimError("claim of kind profile: epsilon must be >= 0 and delta in [0, 1]")
+    if not all(0 <= value <= _LARGEST_EPSILON for value in e):
+        raise ClaimError(f"claim of kind profile: epsilon must lie in [0, {_LARGEST_EPSILON:g}]")
+    if not all(0 <= value <= 1 for value in d):
+        raise ClaimError("claim of kind profile: delta must lie in [0, 1]")
+    if not all(a < b for a, b in pairwise(e)) or any(b > a for a, b in pairwise(d)):
+        raise ClaimError("claim of kind profile: epsilon must rise and delta must not")
     return ProfileClaim(e, d, ordered, str(source))

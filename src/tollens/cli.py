@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -80,7 +81,8 @@ def _reporting(command: Callable[..., int]) -> Callable[..., None]:
             color=not options["no_color"] and "NO_COLOR" not in os.environ,
         )
         try:
-            code = command(screen, options)
+            with contextlib.redirect_stdout(sys.stderr):  # what a mechanism prints is no result
+                code = command(screen, options)
         except UsageError as error:
             screen.fail(error.findings)
             code = WRONG_USE
@@ -92,6 +94,16 @@ def _reporting(command: Callable[..., int]) -> Callable[..., None]:
             code = INTERRUPTED
         except TollensError as error:
             screen.fail([str(error)])
+            code = WRONG_USE
+        except BrokenPipeError:
+            code = WRONG_USE
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not look like a refutation
+            screen.fail([f"a fault in tollens, please report it: {type(error).__name__}: {error}"])
+            code = WRONG_USE
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = WRONG_USE
         sys.exit(0 if code == REFUTED and options["exit_zero"] else code)
 

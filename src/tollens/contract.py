@@ -13,6 +13,8 @@ from tollens.quantity import Number, delta_quantity, epsilon_quantity
 
 Json = dict[str, object]
 
+_LARGEST = 700.0
+
 TANGENTS = 12
 """How many (epsilon, delta) promises stand for a curved claim in a bet."""
 
@@ -70,10 +72,11 @@ class Claim(ABC):
             return a - b
         if a <= 0 <= b:
             return 0.0
+        ratio = min(b / a, 1e300)
         if a > 0:
-            return a * self._hockey_stick(b / a)
+            return a * self._hockey_stick(ratio)
         # the region is symmetric under (p, q) -> (1 - p, 1 - q)
-        return a - b - a * self._hockey_stick(b / a)
+        return a - b - a * self._hockey_stick(ratio)
 
     def delta(self, epsilon: Number) -> float:
         """The profile: the least delta with which the claim implies (epsilon, delta)-DP.
@@ -96,9 +99,9 @@ class Claim(ABC):
             return 0.0
         low, high = 0.0, 1.0
         while self.delta(high) > target:
-            low, high = high, 2 * high
-            if high > 700:
+            if high >= _LARGEST:
                 return math.inf
+            low, high = high, min(2 * high, _LARGEST)
         for _ in range(80):
             middle = (low + high) / 2
             low, high = (middle, high) if self.delta(middle) > target else (low, middle)

@@ -18,7 +18,8 @@ class Wealth:
     `log_e_value` and `threshold` are natural logs, `crossed_at` is the pair at which the wealth
     reached the threshold (None if it did not), `curve` holds (pairs, log wealth) at geometric
     times, `shares` what part of the wealth each kind of bet holds, `digest` a digest of all
-    outputs in order, by which two runs are compared.
+    outputs in order, by which two runs are compared, and `level` the part of alpha that these
+    bets were given.
     """
 
     log_e_value: float
@@ -28,12 +29,13 @@ class Wealth:
     curve: tuple[tuple[int, float], ...] = field(repr=False)
     shares: dict[str, float] = field(repr=False)
     digest: str
+    level: float = 1.0
     grade: str = "wager"
 
     def refutes(self, alpha: float) -> bool:
         """Whether the wealth reached 1/alpha, which a true claim allows with probability alpha.
 
-        >>> Wealth(3.1, 3.0, 40, 6, (), {}, "").refutes(0.05)
+        >>> Wealth(3.1, 3.0, 40, 6, (), {}, "", 0.05).refutes(0.05)
         True
         """
         return (
@@ -53,6 +55,7 @@ class Wealth:
             "curve": [list(point) for point in self.curve],
             "shares": dict(self.shares),
             "digest": self.digest,
+            "level": self.level,
         }
 
 
@@ -70,6 +73,7 @@ def wealth_from_json(data: object) -> Wealth:
             curve=tuple((int(n), number_from_json(w, "curve")) for n, w in data["curve"]),
             shares={str(k): number_from_json(v, "share") for k, v in data["shares"].items()},
             digest=str(data["digest"]),
+            level=number_from_json(data["level"], "level"),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"evidence: not of a wager ({error!r})") from None

@@ -11,7 +11,7 @@ import numpy as np
 
 from tollens import divergence
 from tollens.contract import Claim, Json, Promise, sides, tangents
-from tollens.quantity import Quantity
+from tollens.quantity import Quantity, quantity
 from tollens.region import Boundary, lines, outer
 
 
@@ -296,8 +296,5 @@ def _power(q: Quantity) -> str:
 
 
 def _json_quantity(q: Quantity) -> str | float:
-    """A number where the text is that number, the exact text (`ln 3`, `1/3`) otherwise."""
-    try:
-        return q.value if float(q.text) == q.value else q.text
-    except ValueError:
-        return q.text
+    """A number where that says all; the text as written (`ln 3`, `1/3`, `1e-6`) otherwise."""
+    return q.value if quantity(q.value, "").text == q.text else q.text

@@ -10,17 +10,21 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tollens.claim import Claim
-from tollens.errors import MechanismError, UsageError
+from tollens.errors import MechanismError, TollensError, UsageError
 from tollens.outputs import Raised
 
 Batch = Sequence[object] | NDArray[np.generic]
+
+
+class TimeIsUp(BaseException):
+    """Raised inside a run whose time limit is over; not for the mechanism to catch."""
 
 
 class Sampler(Protocol):
@@ -155,22 +159,59 @@ def _sample_each(
                 outputs.append(function(data, rng=rng))
             else:
                 outputs.append(function(data))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a run raises is its output
-            outputs.append(Raised(type(error).__name__, str(error)[:300]))
+        except (KeyboardInterrupt, TimeIsUp):
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a run raises is its output
+            outputs.append(raised(error))
     return outputs
+
+
+class BatchFailed(TollensError):  # noqa: N818 - a turn of events, not an error of anyone
+    """A batched mechanism raised, was too slow or crashed: it says nothing about single runs.
+
+    To draw the batch again would select batches that did not fail, and that is no fair sample.
+    """
 
 
 def _sample_batched(function: Batched, data: object, n: int, rng: np.random.Generator) -> Batch:
-    """One call for all; where that raises, fresh calls of one run each tell which runs raise."""
     try:
         return function(data, n, rng)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the same
-        if n == 1:
-            return [Raised(type(error).__name__, str(error)[:300])]
-    outputs: list[object] = []
-    for _ in range(n):
-        outputs.extend(_sample_batched(function, data, 1, rng))
-    return outputs
+    except (KeyboardInterrupt, TimeIsUp):
+        raise
+    except BaseException as error:
+        raise BatchFailed(f"a batch of {n} runs raised {type(error).__name__}: {error}") from error
+
+
+def one_by_one(mechanism: Mechanism) -> Mechanism:
+    """A batched mechanism with batches of one run, each of which may raise by itself.
+
+    >>> @batched
+    ... def mechanism(data, n, rng):
+    ...     raise ValueError("no data")
+    >>> single = one_by_one(from_callable(mechanism))
+    >>> single.sample(None, 2, np.random.default_rng(0))
+    [Raised(type='ValueError', message='no data'), Raised(type='ValueError', message='no data')]
+    """
+
+    def sample(data: object, n: int, rng: np.random.Generator) -> Batch:
+        outputs: list[object] = []
+        for _ in range(n):
+            try:
+                outputs.append(mechanism.sample(data, 1, rng)[0])
+            except BatchFailed as error:
+                outputs.append(raised(error.__cause__ or error))
+        return outputs
+
+    return replace(mechanism, sampler=sample, vectorised=False)
+
+
+def raised(error: BaseException) -> Raised:
+    """The output of a run that ended in this exception."""
+    try:
+        message = str(error)[:300]
+    except Exception:  # noqa: BLE001 - an exception of the caller's misbehaves
+        message = ""
+    return Raised(type(error).__name__, message)
 
 
 def fingerprint(data: object, _depth: int = 0) -> object:

@@ -17,6 +17,9 @@ import math
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +31,7 @@ MAX_NUMBERS = 4096
 
 _REMEMBERED = 10_000
 _TEXT_WIDTH = 60
+_ENDS, _BUCKETS = 3, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,6 @@ class Encoder:
     def __init__(self) -> None:
         self._shapes: dict[str, int] = {}
         self._texts: dict[int, str] = {}
-        self._categories: dict[str, int] = {}
 
     def shape_name(self, shape: int) -> str:
         """The name of a shape number, such as `float` or `(2,) float`."""
@@ -126,7 +129,10 @@ class Encoder:
     def encode(self, outputs: Sequence[object] | NDArray[np.generic]) -> Outputs:
         """Encode a batch: an array whose first axis counts the outputs, or a sequence of them."""
         if isinstance(outputs, np.ndarray):
-            if outputs.dtype.kind in "biuf" and outputs.ndim >= 1:
+            odd = isinstance(outputs, np.ma.MaskedArray) or (
+                outputs.dtype == np.uint64 and outputs.size and int(outputs.max()) >= 2**63
+            )
+            if outputs.dtype.kind in "biuf" and outputs.ndim >= 1 and not odd:
                 return self._encode_array(outputs)
             return self._encode_each(list(outputs))
         return self._encode_each(list(outputs))
@@ -141,8 +147,9 @@ class Encoder:
     def _encode_array(self, array: NDArray[np.generic], name: str | None = None) -> Outputs:
         n = len(array)
         kind = _number_kind(array.dtype)
-        numbers = np.asarray(array, dtype=np.float64).reshape(n, -1)
-        keys = _row_keys(numbers, array.reshape(n, -1) if kind == "int" else None)
+        flat = array.reshape(n, math.prod(array.shape[1:]))
+        numbers = flat.astype(np.float64)
+        keys = _row_keys(numbers, flat if kind == "int" else None)
         if array.ndim == 1:
             shapes = np.full(n, self._shape(kind), dtype=np.int64)
             nan = np.isnan(numbers[:, 0])
@@ -184,37 +191,29 @@ class Encoder:
     def _encode_group(self, group: tuple[object, ...], batch: Sequence[object]) -> Outputs:
         kind = group[0]
         if kind == "scalar":
-            try:
-                return self._encode_array(np.array(batch, dtype=_SCALARS[str(group[1])]))
-            except OverflowError:  # an integer beyond 64 bits
-                return self._encode_one_by_one(batch)
+            return self._encode_array(np.array(batch, dtype=_SCALARS[str(group[1])]))
         if kind == "array":
             return self._encode_array(np.stack([np.asarray(output) for output in batch]))
         if kind == "tuple":
-            return self._encode_tuples(batch, str(group[1]))
+            name, leaf = str(group[1]), str(group[2])
+            array = np.array(batch, dtype=_SCALARS[leaf])
+            return self._encode_array(array, f"{name} of {_runs([leaf] * array.shape[1])}")
         return self._encode_one_by_one(batch)
-
-    def _encode_tuples(self, batch: Sequence[object], name: str) -> Outputs:
-        """Tuples or lists of one length, at array speed where all leaves are of one plain type."""
-        rows: list[Sequence[object]] = batch  # type: ignore[assignment]
-        leaf_types = {type(leaf) for row in rows for leaf in row}
-        leaf = leaf_types.pop() if len(leaf_types) == 1 else None
-        if leaf not in (float, int, bool):
-            return self._encode_one_by_one(batch)
-        try:
-            array = np.array(batch, dtype=_SCALARS[leaf.__name__])
-        except OverflowError:
-            return self._encode_one_by_one(batch)
-        if leaf is float and np.isnan(array).any():
-            return self._encode_one_by_one(batch)
-        return self._encode_array(array, f"{name} of {_runs([leaf.__name__] * array.shape[1])}")
 
     def _encode_one_by_one(self, batch: Sequence[object]) -> Outputs:
         shapes, keys, rows = [], [], []
         for output in batch:
             leaves: list[float] = []
             exact: list[str] = []
-            name = self._walk(output, leaves, exact, depth=0)
+            try:
+                name = self._walk(output, leaves, exact, depth=0)
+            except UsageError:
+                raise
+            except Exception as error:  # noqa: BLE001 - an object of the caller's misbehaves
+                raise UsageError(
+                    f"an output of type {type(output).__name__} cannot be looked at: "
+                    f"{type(error).__name__}: {error}"
+                ) from None
             key = _digest(name + "\x00" + "\x00".join(exact))
             self._remember(key, lambda output=output: _readable(output))  # type: ignore[misc]
             shapes.append(self._shape(name))
@@ -230,15 +229,21 @@ class Encoder:
         """Append the leaves of an output and return the name of its shape."""
         if depth > 32:
             raise UsageError("an output is nested more than 32 deep; release a flatter one")
-        if isinstance(output, np.generic):
+        if isinstance(output, np.datetime64 | np.timedelta64):
+            exact.append(str(output))
+            leaves.append(float(output.astype(np.int64)))
+            return str(output.dtype)
+        if isinstance(output, np.generic) or (isinstance(output, np.ndarray) and not output.ndim):
             output = output.item()
-        if output is None:
+        if output is None or output is np.ma.masked:
             exact.append("None")
             return "None"
         if isinstance(output, bool | int | float):
             return _number(output, leaves, exact)
+        if isinstance(output, Decimal | Fraction | complex | date | timedelta):
+            return _other_scalar(output, leaves, exact)
         if isinstance(output, str | bytes):
-            return self._text(output, leaves, exact)
+            return _text(output, leaves, exact)
         if isinstance(output, Raised):
             exact.append(output.type)
             return f"raised {output.type}"
@@ -248,7 +253,8 @@ class Encoder:
             exact.extend(sorted(map(repr, output)))
             leaves.append(float(len(output)))
             return type(output).__name__
-        if isinstance(output, np.ndarray) and output.dtype.kind in "biuf" and output.ndim:
+        masked = isinstance(output, np.ma.MaskedArray)
+        if isinstance(output, np.ndarray) and output.dtype.kind in "biuf" and not masked:
             leaves.extend(np.asarray(output, dtype=np.float64).ravel().tolist())
             exact.append(_plain_bytes(output))
             return f"{output.shape} {_number_kind(output.dtype)}"
@@ -257,7 +263,9 @@ class Encoder:
             names = [self._walk(item, leaves, exact, depth + 1) for item in items]
             return f"{type(output).__name__}[{len(names)}] of {_runs(names)}"
         if hasattr(output, "to_numpy"):
-            return f"{type(output).__name__} " + self._walk(
+            columns = [str(column) for column in getattr(output, "columns", ())]
+            exact.extend(columns)
+            return f"{type(output).__name__}{columns or ''} " + self._walk(
                 np.asarray(output.to_numpy()), leaves, exact, depth + 1
             )
         raise UsageError(
@@ -265,21 +273,6 @@ class Encoder:
             "release numbers, strings, bytes, None, or tuples, lists, dictionaries or arrays of "
             "these (wrap the mechanism in a function that converts)"
         )
-
-    def _text(self, output: str | bytes, leaves: list[float], exact: list[str]) -> str:
-        exact.append(repr(output))
-        if isinstance(output, bytes):
-            bits = np.unpackbits(np.frombuffer(output, dtype=np.uint8))
-            leaves.extend(bits.astype(np.float64).tolist())
-            return f"bytes[{len(output)}]"
-        leaves.append(float(len(output)))
-        leaves.append(float(self._category(repr(output))))
-        return type(output).__name__
-
-    def _category(self, text: str) -> int:
-        if len(self._categories) >= _REMEMBERED:
-            return self._categories.get(text, -1)
-        return self._categories.setdefault(text, len(self._categories))
 
     def _mapping(
         self, output: Mapping[object, object], leaves: list[float], exact: list[str], depth: int
@@ -295,19 +288,42 @@ _SCALARS: dict[str, type[np.generic]] = {"float": np.float64, "int": np.int64, "
 
 
 def _array_group(output: object) -> tuple[object, ...]:
-    """What outputs may share an array: scalars by type, arrays by shape, tuples by length."""
+    """What outputs may share an array: scalars by type, arrays by shape, tuples by leaves.
+
+    A function of the output alone: how an output is encoded must not depend on its company.
+    """
     kind = type(output)
     if kind is float or isinstance(output, np.floating):
         return ("scalar", "float")
     if kind is bool or isinstance(output, np.bool_):
         return ("scalar", "bool")
     if kind is int or isinstance(output, np.integer):
-        return ("scalar", "int")
-    if isinstance(output, np.ndarray) and output.dtype.kind in "biuf" and output.ndim:
-        return ("array", output.shape, _number_kind(output.dtype))
+        return ("scalar", "int") if _fits(output) else ("other",)
+    if isinstance(output, np.ndarray):
+        if not output.ndim:
+            return _array_group(output.item())
+        plain = output.dtype.kind in "biuf" and output.ndim > 0
+        if plain and not isinstance(output, np.ma.MaskedArray):
+            return ("array", output.shape, output.dtype.str)
+        return ("other",)
     if (kind is tuple or kind is list) and isinstance(output, Sequence) and len(output):
-        return ("tuple", f"{kind.__name__}[{len(output)}]")
+        return _tuple_group(output, f"{kind.__name__}[{len(output)}]")
     return ("other",)
+
+
+def _tuple_group(output: Sequence[object], name: str) -> tuple[object, ...]:
+    leaves = set(map(type, output))
+    leaf = leaves.pop() if len(leaves) == 1 else None
+    if leaf is float:
+        return ("other",) if np.isnan(np.array(output)).any() else ("tuple", name, "float")
+    if leaf is int:
+        return ("tuple", name, "int") if all(map(_fits, output)) else ("other",)
+    return ("tuple", name, "bool") if leaf is bool else ("other",)
+
+
+def _fits(number: object) -> bool:
+    """Whether an integer fits into 64 bits."""
+    return isinstance(number, int | np.integer) and -(2**63) <= int(number) < 2**63
 
 
 def _number(output: bool | int | float, leaves: list[float], exact: list[str]) -> str:
@@ -321,6 +337,46 @@ def _number(output: bool | int | float, leaves: list[float], exact: list[str]) -
         leaves.append(np.inf if output > 0 else -np.inf)
     exact.append(repr(output + 0.0 if isinstance(output, float) else output))
     return type(output).__name__ if type(output) in (bool, int, float) else "int"
+
+
+def _other_scalar(
+    output: Decimal | Fraction | complex | date | timedelta, leaves: list[float], exact: list[str]
+) -> str:
+    exact.append(repr(output))
+    if isinstance(output, complex):
+        leaves.extend([output.real, output.imag])
+    elif isinstance(output, Decimal | Fraction):
+        try:
+            leaves.append(float(output))
+        except (OverflowError, ValueError):
+            leaves.append(np.nan)
+    elif isinstance(output, timedelta):
+        leaves.append(output.total_seconds())
+    else:
+        leaves.append(float(output.toordinal()))
+        if isinstance(output, datetime):
+            leaves.append(output.hour * 3600.0 + output.minute * 60.0 + output.second)
+    return type(output).__name__
+
+
+def _text(output: str | bytes, leaves: list[float], exact: list[str]) -> str:
+    """Bits of bytes; of a string its length, both ends, and how often characters occur.
+
+    All are functions of the text alone.
+    """
+    exact.append(repr(output))
+    if isinstance(output, bytes):
+        bits = np.unpackbits(np.frombuffer(output[:MAX_NUMBERS], dtype=np.uint8))
+        leaves.extend(bits.astype(np.float64).tolist())
+        return f"bytes[{len(output)}]"
+    codes = [ord(character) for character in output]
+    padded = codes + [-1] * max(0, _ENDS - len(codes))
+    leaves.append(float(len(codes)))
+    leaves.extend(float(code) for code in padded[:_ENDS])
+    leaves.extend(float(code) for code in padded[-_ENDS:])
+    counts = np.bincount([code % _BUCKETS for code in codes], minlength=_BUCKETS)
+    leaves.extend(counts.astype(np.float64).tolist())
+    return "str"
 
 
 def _number_kind(dtype: np.dtype[np.generic]) -> str:
@@ -344,7 +400,10 @@ def _digest(text: str) -> int:
 
 
 def _plain_bytes(array: NDArray[np.generic]) -> str:
-    return hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=16).hexdigest()
+    unsigned: NDArray[np.generic] = array
+    if array.dtype.kind == "f":
+        unsigned = np.add(array, 0.0)  # -0.0 counts as 0.0
+    return hashlib.blake2b(np.ascontiguousarray(unsigned).tobytes(), digest_size=16).hexdigest()
 
 
 def _row_keys(

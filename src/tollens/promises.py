@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
@@ -9,6 +10,7 @@ from typing import TypeVar
 
 from tollens.claim import Claim, parse_claim
 from tollens.errors import UsageError
+from tollens.mechanism import Batched
 
 T = TypeVar("T")
 
@@ -54,7 +56,9 @@ def promise(claim: Claim | str | None = None, *, neighbours: object) -> Callable
 
 def declared(mechanism: object) -> Declared | None:
     """The promise declared on an object, if any."""
-    found = getattr(mechanism, _ATTRIBUTE, None)
+    found = inspect.getattr_static(mechanism, _ATTRIBUTE, None)
+    if found is None and isinstance(mechanism, Batched):
+        found = inspect.getattr_static(mechanism.function, _ATTRIBUTE, None)
     return found if isinstance(found, Declared) else None
 
 

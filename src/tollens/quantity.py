@@ -15,6 +15,7 @@ from tollens.errors import ClaimError
 
 Number = int | float | Fraction | str
 
+_LONGEST, _LARGEST_EXPONENT = 80, 400
 _DECIMAL = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _RATIONAL = re.compile(rf"({_DECIMAL})(?:\s*/\s*({_DECIMAL}))?")
 _LOGARITHM = re.compile(
@@ -79,21 +80,31 @@ def quantity(number: Number | Quantity, name: str) -> Quantity:
 
 def _from_text(text: str, name: str) -> Quantity:
     clean = " ".join(text.split())
-    if match := _RATIONAL.fullmatch(clean):
-        value = _rational(match[1], match[2])
-        if value is not None:
-            return Quantity(float(value), clean)
-    if match := _LOGARITHM.fullmatch(clean):
-        argument = _rational(*match[2].split("/")) if "/" in match[2] else Fraction(match[2])
-        if argument is not None and argument > 0:
-            factor = float(match[1]) if match[1] else 1.0
-            return Quantity(factor * math.log(argument), clean)
-    raise ClaimError(f"{name} is {text!r}; write a number, a fraction such as 1/3 or ln 3")
+    value: float | None = None
+    try:
+        if len(clean) > _LONGEST:
+            pass
+        elif match := _RATIONAL.fullmatch(clean):
+            found = _rational(match[1], match[2])
+            value = None if found is None else float(found)
+        elif match := _LOGARITHM.fullmatch(clean):
+            argument = _rational(*match[2].split("/"))
+            if argument is not None and argument > 0:
+                value = float(match[1] or 1) * math.log(argument)
+    except (OverflowError, ValueError):
+        value = None
+    if value is None:
+        raise ClaimError(f"{name} is {text[:60]!r}; write a number, a fraction such as 1/3 or ln 3")
+    return Quantity(value, clean)
 
 
 def _rational(numerator: str, denominator: str | None = None) -> Fraction | None:
+    """The exact value of a quotient of decimals; None where it has none or is out of range."""
+    parts = [part.strip() for part in (numerator, denominator or "1")]
+    if any(abs(int(part.lower().partition("e")[2] or 0)) > _LARGEST_EXPONENT for part in parts):
+        return None
     try:
-        return Fraction(numerator.strip()) / Fraction((denominator or "1").strip())
+        return Fraction(parts[0]) / Fraction(parts[1])
     except ZeroDivisionError:
         return None
 

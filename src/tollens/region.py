@@ -113,16 +113,18 @@ def outer(curve: Callable[[Array], Array]) -> Boundary:
     """
     q = GRID
     p = np.clip(np.asarray(curve(q), dtype=np.float64), 0.0, 1.0) + 1e-13
-    slopes = np.diff(p) / np.diff(q)
-    slopes = np.maximum.accumulate(slopes[::-1])[::-1]  # guards concavity against rounding
-    out_q, out_p = [q[0]], [p[0]]
+    widths = np.diff(q)
+    slopes = np.diff(p) / widths
+    rounding = 4e-16 / widths + 1e-12 * np.abs(slopes)  # of a slope; each is erred to the safe side
+    steep, flat = slopes + rounding, np.maximum(slopes - rounding, 0.0)
+    out_q, out_p = [float(q[0])], [float(p[0])]
     for i in range(len(q) - 1):
-        left = slopes[i - 1] if i else None
-        right = slopes[i + 1] if i + 1 < len(slopes) else 0.0
-        if left is None:
+        right = float(flat[i + 1]) if i + 1 < len(flat) else 0.0
+        if i == 0:
             out_p[-1] = max(out_p[-1], float(p[1] - right * (q[1] - q[0])))
-        elif left - right > 1e-12:
+        elif steep[i - 1] - right > 1e-12:
             # p[i] + left (s - q[i]) meets p[i+1] - right (q[i+1] - s)
+            left = float(steep[i - 1])
             s = (p[i + 1] - right * q[i + 1] - p[i] + left * q[i]) / (left - right)
             if q[i] < s < q[i + 1]:
                 out_q.append(float(s))

@@ -15,7 +15,7 @@ from tollens.errors import UsageError
 _SPECIAL = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 
-def to_jsonable(value: object) -> object:
+def to_jsonable(value: object, _depth: int = 0) -> object:
     r"""Plain data that `json` can write; an object it does not know becomes {"repr": text}.
 
     >>> to_jsonable({"a": float("inf"), "b": b"\\x00", "c": np.arange(2), "d": Fraction(1, 3)})
@@ -34,10 +34,14 @@ def to_jsonable(value: object) -> object:
     if isinstance(value, np.ndarray):
         return to_jsonable(value.tolist())
     if isinstance(value, Mapping):
-        return {str(key): to_jsonable(item) for key, item in value.items()}
-    if isinstance(value, Sequence):
-        return [to_jsonable(item) for item in value]
-    text = repr(value)
+        if _depth < 200:
+            return {str(key): to_jsonable(item, _depth + 1) for key, item in value.items()}
+    elif isinstance(value, Sequence) and _depth < 200:
+        return [to_jsonable(item, _depth + 1) for item in value]
+    try:
+        text = repr(value)
+    except Exception as error:  # noqa: BLE001 - an object of the caller's misbehaves
+        text = f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
     return {"repr": text if len(text) <= 500 else text[:497] + "..."}
 
 
@@ -47,23 +51,25 @@ def _float_text(value: float) -> object:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def data_from_json(value: object) -> object:
+def data_from_json(value: object, _depth: int = 0) -> object:
     r"""Data as a mechanism takes it: the special texts and bytes objects of `to_jsonable` undone.
 
     >>> data_from_json([1, "NaN", {"bytes": "AA=="}])
     [1, nan, b'\\x00']
     """
+    if _depth > 200:
+        raise UsageError("data nested more than 200 deep cannot be read")
     if isinstance(value, str):
         return _SPECIAL.get(value, value)
     if isinstance(value, list):
-        return [data_from_json(item) for item in value]
+        return [data_from_json(item, _depth + 1) for item in value]
     if isinstance(value, dict):
         if set(value) == {"bytes"} and isinstance(value["bytes"], str):
             try:
                 return base64.b64decode(value["bytes"], validate=True)
             except ValueError:
                 raise UsageError("a {'bytes': ...} value is not base64") from None
-        return {key: data_from_json(item) for key, item in value.items()}
+        return {key: data_from_json(item, _depth + 1) for key, item in value.items()}
     return value
 
 
@@ -73,7 +79,17 @@ def number_from_json(value: object, name: str) -> float:
         return _SPECIAL[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UsageError(f"{name} is {value!r}; expected a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise UsageError(f"{name} is too large for a number") from None
+
+
+def whole_from_json(value: object, name: str) -> int:
+    """A whole number of at least 0 and below 2^63."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
+        raise UsageError(f"{name} must be a whole number of at least 0")
+    return value
 
 
 def parse_json(text: str, name: str) -> object:
@@ -90,4 +106,6 @@ def parse_json(text: str, name: str) -> object:
         ) from None
     except RecursionError:
         raise UsageError(f"{name} is nested too deeply") from None
+    except ValueError:  # a number of thousands of digits
+        raise UsageError(f"{name} holds a number that is too long") from None
     return parsed

@@ -42,33 +42,18 @@ class EvidenceStream:
         sequence = np.random.SeedSequence(self.seed, spawn_key=(_EVIDENCE, int(side), block))
         return np.random.Generator(np.random.PCG64(sequence))
 
-    def shared(self, block: int) -> np.random.Generator:
-        """The generator that the coupled runs of both sides in one block start from.
+    def shared(self, block: int, n: int) -> Iterator[np.random.Generator]:
+        """n generators, one for each coupled pair of a block: both sides get the same draws.
+
+        Run i is given generator i, however many draws the runs before it took.
 
         >>> stream = EvidenceStream(7)
-        >>> stream.shared(0).random() == stream.shared(0).random()
-        True
+        >>> [a.random() == b.random() for a, b in zip(stream.shared(0, 2), stream.shared(0, 2))]
+        [True, True]
         """
-        sequence = np.random.SeedSequence(self.seed, spawn_key=(_SHARED, block))
-        return np.random.Generator(np.random.PCG64(sequence))
-
-    def shared_runs(self, block: int, n: int) -> Iterator[np.random.Generator]:
-        """n generators, one for each coupled pair of a block.
-
-        Run i of either side gets the same draws, however many the runs before it took. It is
-        one generator that is set to a fresh state each time.
-        """
-        words = self.shared(block).integers(0, 2**63, size=(n, 4), dtype=np.int64).tolist()
-        bits = np.random.PCG64(0)
-        rng = np.random.Generator(bits)
-        for a, b, c, d in words:
-            bits.state = {
-                "bit_generator": "PCG64",
-                "state": {"state": (a << 64) | b, "inc": (c << 64) | (d << 1) | 1},
-                "has_uint32": 0,
-                "uinteger": 0,
-            }
-            yield rng
+        for run in range(n):
+            sequence = np.random.SeedSequence(self.seed, spawn_key=(_SHARED, block, run))
+            yield np.random.Generator(np.random.PCG64(sequence))
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,9 @@ def load_file(path: Path) -> ModuleType:
         sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         del sys.modules[name]
         raise TargetError(f"{path} cannot be imported: {_where(error, full)}") from error
     finally:
@@ -90,7 +92,9 @@ def _load_module(name: str, text: str) -> ModuleType:
         sys.path.insert(0, working)
     try:
         return importlib.import_module(name)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if isinstance(error, ModuleNotFoundError) and error.name and name.startswith(error.name):
             raise TargetError(f"there is no module {error.name!r} (target {text!r})") from None
         raise TargetError(f"module {name} cannot be imported: {_where(error, None)}") from error

@@ -11,7 +11,14 @@ from tollens.claim import Claim, claim_from_json
 from tollens.errors import RefutedError, UsageError
 from tollens.evidence import Wealth, wealth_from_json
 from tollens.neighbours import Pair
-from tollens.serial import data_from_json, number_from_json, parse_json, to_jsonable
+from tollens.rounding import down, up
+from tollens.serial import (
+    data_from_json,
+    number_from_json,
+    parse_json,
+    to_jsonable,
+    whole_from_json,
+)
 from tollens.witness import Witness, witness_from_json
 
 Json = dict[str, object]
@@ -89,6 +96,19 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        findings = [
+            f"{name} is {value}; it must lie in {wanted}"
+            for name, value, fits, wanted in (
+                ("alpha", self.alpha, 0 < self.alpha < 1, "(0, 1)"),
+                ("delta", self.delta, 0 <= self.delta <= 1, "[0, 1]"),
+                ("epsilon_lower", self.epsilon_lower, self.epsilon_lower >= 0, "[0, inf]"),
+                ("pairs", self.pairs, self.pairs >= 0, "[0, inf)"),
+                ("runs", self.runs, self.runs >= 0, "[0, inf)"),
+            )
+            if not fits
+        ]
+        if findings:
+            raise UsageError([f"verdict: {finding}" for finding in findings])
         if self.outcome is Outcome.REFUTED and not self.evidence.refutes(self.alpha):
             raise UsageError(
                 f"a verdict cannot be REFUTED at alpha = {self.alpha} with a log wealth of "
@@ -144,19 +164,19 @@ class Verdict:
         if self.epsilon_lower <= 0:
             return f"no lower bound for epsilon could be certified (at delta = {self.delta:g})"
         return (
-            f"epsilon >= {self.epsilon_lower:.4g} at delta = {self.delta:g}, certified with error "
-            f"probability {self.alpha:g}"
+            f"epsilon >= {down(self.epsilon_lower)} at delta = {self.delta:g}, certified with "
+            f"error probability {self.alpha:g}"
         )
 
     def _evidence_text(self) -> str:
         wealth = (
-            f"{math.exp(self.log_e_value):.3g}"
+            down(math.exp(self.log_e_value))
             if self.log_e_value < 300
             else f"10^{self.log_e_value / math.log(10):.0f}"
         )
         return (
             f"wealth x {wealth} after {self.pairs:,} pairs of runs "
-            f"(refuted at x {1 / self.alpha:.3g})"
+            f"(refuted at x {up(math.exp(min(self.evidence.threshold, 700.0)))})"
         )
 
     def power_text(self) -> str:
@@ -165,8 +185,8 @@ class Verdict:
         if excess is None or not math.isfinite(excess):
             return "no leak, however large, would have been refuted nine times in ten"
         return (
-            f"these pairs would have refuted randomised response with epsilon = {excess:.4g} or "
-            "more nine times in ten"
+            f"for a two-valued output (randomised response) these pairs would have refuted "
+            f"epsilon = {up(excess)} or more nine times in ten"
         )
 
     def _pair_text(self) -> str:
@@ -251,11 +271,11 @@ class Verdict:
                 witness=None if witness is None else witness_from_json(witness),
                 epsilon_lower=number_from_json(data["epsilon_lower"], "epsilon_lower"),
                 delta=number_from_json(data["delta"], "delta"),
-                pairs=int(data["pairs"]),
-                runs=int(data["runs"]),
+                pairs=whole_from_json(data["pairs"], "pairs"),
+                runs=whole_from_json(data["runs"], "runs"),
                 alpha=number_from_json(data["alpha"], "alpha"),
                 evidence=wealth_from_json(data["evidence"]),
-                seed=None if data["seed"] is None else int(data["seed"]),
+                seed=None if data["seed"] is None else whole_from_json(data["seed"], "seed"),
                 replayable=bool(data["replayable"]),
                 seconds=number_from_json(data["seconds"], "seconds"),
                 detectable_excess=None

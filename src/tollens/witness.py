@@ -69,4 +69,6 @@ def witness_from_json(data: object) -> Witness:
 
 
 def _percent(frequency: float) -> str:
-    return f"{100 * frequency:.1f} %" if frequency == 0 or frequency >= 0.001 else "< 0.1 %"
+    if 0 < frequency < 0.001:
+        return "< 0.1 %"
+    return "> 99.9 %" if 0.999 < frequency < 1 else f"{100 * frequency:.1f} %"

@@ -1,15 +1,20 @@
-"""Runs with a time limit: the mechanism lives in a process of its own that can be ended.
+"""Runs with a time limit: the mechanism lives in a process of its own.
 
-The process is a fork, so that any callable works, and draws from the same streams as runs in
-the main process. A run that exceeds the limit is the output `Raised("Timeout")`; the process is
-then ended and a new one goes on with the next run.
+A run that exceeds the limit is interrupted inside the process, so that whatever generator the
+mechanism keeps goes on from where it is; it is the output `Raised("Timeout")`. A run that cannot
+be interrupted has its process ended. A new process then goes on only for mechanisms that take
+their generator from us: any other would repeat the draws of the first.
+
+The process is a fork, so that any callable works. Its runs draw from the same streams as runs
+in the main process.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import random
-from collections.abc import Iterator, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -19,12 +24,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.errors import MechanismError, UsageError
-from tollens.mechanism import Mechanism, changes_input, fingerprint
+from tollens.mechanism import (
+    BatchFailed,
+    Mechanism,
+    TimeIsUp,
+    changes_input,
+    fingerprint,
+)
 from tollens.neighbours import Pair
 from tollens.outputs import Raised
 from tollens.streams import EvidenceStream, Side
 
 TIMEOUT = Raised("Timeout", "the run exceeded the time limit")
+CRASH = Raised("Crash", "the process of the run ended")
+
+_GRACE = 1.0
+"""Seconds after the limit in which a run may still be interrupted from inside."""
 
 Batch = Sequence[object] | NDArray[np.generic]
 
@@ -39,12 +54,14 @@ def draw(
     *,
     coupled: bool,
 ) -> Batch:
-    """n outputs from the streams of one block, coupled with the other side or not."""
+    """n outputs from the streams of one block, coupled with the other side or not.
+
+    Coupled runs are made one by one, batched mechanisms too: in one call, draws of run i on one
+    side could be those of run j on the other, and pairs would not be independent of each other.
+    """
     if not coupled:
         return mechanism.sample(data, n, stream.generator(side, block))
-    if mechanism.vectorised:
-        return mechanism.sample(data, n, stream.shared(block))
-    return [mechanism.sample(data, 1, rng)[0] for rng in stream.shared_runs(block, n)]
+    return [mechanism.sample(data, 1, rng)[0] for rng in stream.shared(block, n)]
 
 
 class _Request(NamedTuple):
@@ -63,7 +80,7 @@ def _generators(
 ) -> Iterator[np.random.Generator]:
     """A generator for each run that is left; independent runs go on in a new stream."""
     if request.coupled:
-        yield from islice(stream.shared_runs(request.block, request.n), request.done, None)
+        yield from islice(stream.shared(request.block, request.n), request.done, None)
         return
     rng = stream.generator(side, request.block + (request.done << 32))
     for _ in range(request.n - request.done):
@@ -91,19 +108,24 @@ class TimedRuns:
         self.close()
 
     def sample(self, side: Side, block: int, n: int, *, coupled: bool) -> Batch:
-        """n outputs of one side; those that took too long are `TIMEOUT`."""
+        """n outputs of one side; those that took too long are `TIMEOUT`.
+
+        Raises `BatchFailed` where a batched mechanism raised or took longer than n runs may, and
+        `MechanismError` where its process was lost and cannot be replaced.
+        """
         if self._mechanism.vectorised:
-            whole = self._ask_for_all(_Request(int(side), block, 0, n, coupled, together=True))
-            if whole is not None:
-                return whole
+            self._send(_Request(int(side), block, 0, n, coupled, together=True))
+            output = self._receive(self._timeout * n)
+            if isinstance(output, Raised):
+                raise BatchFailed(f"a batch of {n} runs ended in {output}")
+            if isinstance(output, list | tuple | np.ndarray):
+                return output
+            raise MechanismError(f"{self._mechanism.name}: returned no batch of {n} outputs")
         outputs: list[object] = []
         while len(outputs) < n:
             self._send(_Request(int(side), block, len(outputs), n, coupled, together=False))
             while len(outputs) < n:
-                received, output = self._receive(self._timeout)
-                outputs.append(output if received else TIMEOUT)
-                if not received:
-                    self._end()
+                outputs.append(self._receive(self._timeout))
                 if self._process is None:
                     break
         return outputs
@@ -112,19 +134,11 @@ class TimedRuns:
         """End the process."""
         self._end()
 
-    def _ask_for_all(self, request: _Request) -> Batch | None:
-        """A whole batch; None where it took longer than all its runs may."""
-        self._send(request)
-        received, outputs = self._receive(self._timeout * request.n)
-        if not received:
-            self._end()
-        return outputs if isinstance(outputs, list | np.ndarray) else None
-
     def _send(self, request: _Request) -> None:
         if self._process is None or not self._process.is_alive():
             self._end()
             ours, theirs = self._context.Pipe()
-            arguments = (theirs, self._mechanism, self._pair, self._stream)
+            arguments = (theirs, self._mechanism, self._pair, self._stream, self._timeout)
             self._process = self._context.Process(target=_serve, args=arguments, daemon=True)
             self._process.start()
             theirs.close()
@@ -132,18 +146,31 @@ class TimedRuns:
         if self._pipe is not None:
             self._pipe.send(tuple(request))
 
-    def _receive(self, seconds: float) -> tuple[bool, object]:
-        """Whether an answer came in time, and the answer."""
-        if self._pipe is None or not self._pipe.poll(seconds):
-            return False, None
+    def _receive(self, seconds: float) -> object:
+        """The next answer; where none comes or the process is lost, what happened instead."""
+        if self._pipe is None:
+            raise AssertionError("an answer is received after a request")
+        if not self._pipe.poll(seconds + _GRACE):
+            return self._lost(TIMEOUT, "could not be interrupted at its time limit")
         try:
             kind, value = self._pipe.recv()
         except (EOFError, OSError):
-            self._end()
-            return True, Raised("Crash", "the process of the run ended")
+            return self._lost(CRASH, "ended its process")
         if kind == "error":
             raise MechanismError(str(value))
-        return True, value
+        if kind == "failed":
+            raise BatchFailed(str(value))
+        return value
+
+    def _lost(self, output: Raised, what: str) -> Raised:
+        self._end()
+        if not self._mechanism.takes_rng:
+            raise MechanismError(
+                f"{self._mechanism.name}: a run {what}; a new process would repeat the draws of "
+                "the lost one, because the mechanism keeps its own generator. Give it a parameter "
+                "named rng and draw from that, or mend the run"
+            )
+        return output
 
     def _end(self) -> None:
         if self._pipe is not None:
@@ -155,7 +182,13 @@ class TimedRuns:
             self._process = None
 
 
-def _serve(pipe: Connection, mechanism: Mechanism, pair: Pair, stream: EvidenceStream) -> None:
+def _serve(
+    pipe: Connection,
+    mechanism: Mechanism,
+    pair: Pair,
+    stream: EvidenceStream,
+    timeout: float,
+) -> None:
     """The loop of the worker process.
 
     The global generators are seeded anew: a fork inherits their state, and two forks would
@@ -163,6 +196,7 @@ def _serve(pipe: Connection, mechanism: Mechanism, pair: Pair, stream: EvidenceS
     """
     np.random.seed()  # noqa: NPY002 - libraries that are audited may draw from it
     random.seed()
+    signal.signal(signal.SIGALRM, _time_is_up)
     while True:
         try:
             request = _Request(*pipe.recv())
@@ -173,20 +207,53 @@ def _serve(pipe: Connection, mechanism: Mechanism, pair: Pair, stream: EvidenceS
         before = fingerprint(data)
         try:
             if request.together:
-                outputs = draw(
-                    mechanism, data, request.n, stream, side, request.block,
-                    coupled=request.coupled,
-                )  # fmt: skip
-                pipe.send(("output", outputs))
+                pipe.send(("output", _whole(mechanism, data, stream, side, request, timeout)))
             else:
                 for rng in _generators(stream, side, request):
-                    pipe.send(("output", mechanism.sample(data, 1, rng)[0]))
+                    pipe.send(("output", _single(mechanism, data, rng, timeout)))
             if fingerprint(data) != before:
                 raise MechanismError(changes_input(mechanism.name))
         except KeyboardInterrupt:
             return
+        except BatchFailed as error:
+            pipe.send(("failed", str(error)))
         except MechanismError as error:
             pipe.send(("error", str(error)))
         except Exception as error:  # noqa: BLE001 - whatever it is, the main process reports it
             text = f"{mechanism.name}: a run's output could not be sent from its process"
             pipe.send(("error", f"{text} ({type(error).__name__}: {error})"))
+
+
+def _time_is_up(*_: object) -> None:
+    raise TimeIsUp
+
+
+def _limited(seconds: float, run: Callable[[], object]) -> object:
+    """The result of a run, or `TIMEOUT`."""
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        return run()
+    except TimeIsUp:
+        return TIMEOUT
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+def _single(mechanism: Mechanism, data: object, rng: np.random.Generator, timeout: float) -> object:
+    return _limited(timeout, lambda: mechanism.sample(data, 1, rng)[0])
+
+
+def _whole(
+    mechanism: Mechanism,
+    data: object,
+    stream: EvidenceStream,
+    side: Side,
+    request: _Request,
+    timeout: float,
+) -> object:
+    def run() -> object:
+        return draw(
+            mechanism, data, request.n, stream, side, request.block, coupled=request.coupled
+        )
+
+    return _limited(timeout * request.n, run)

@@ -124,7 +124,5 @@ def test_no_library_is_imported_on_the_way():
         "adapt(lambda data: data); adapt(functools.partial(max, 3)); adapt(sum)\n"
         "print(sorted({'opendp', 'diffprivlib', 'polars', 'sklearn'} & set(sys.modules)))"
     )
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

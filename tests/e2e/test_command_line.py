@@ -121,7 +121,18 @@ def test_shapes_that_give_the_input_away_are_a_leak_and_others_are_none():
         ([target("half_noise"), "--budget", "5"], "a budget of 5 pairs can never refute"),
         ([target("half_noise"), "--alpha", "0"], "alpha is 0.0; it must lie strictly between"),
         ([target("half_noise"), "--until", "noon"], "until is 'noon'; it must be one of"),
-        ([target("half_noise"), "--coupling", "common"], "coupling is 'common'"),
+        (
+            [
+                target("own_randomness"),
+                "--claim",
+                "epsilon=1",
+                "--neighbours",
+                "pair",
+                "--coupling",
+                "common",
+            ],
+            "coupling is 'common', but own_randomness takes no rng to share",
+        ),  # fmt: skip
         ([target("half_noise"), "--x", "[1"], "give both --x and --x-prime"),
         ([target("half_noise"), "--x", "[1", "--x-prime", "2"], "--x is not JSON (line 1"),
         ([target("half_noise"), "--neighbours", "not_a_pair"], "neighbours is a list"),

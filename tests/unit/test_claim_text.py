@@ -206,16 +206,10 @@ def test_any_value_is_a_claim_or_a_claim_error(name, text):
     ],
     ids=lambda text: text[:24],
 )
-@pytest.mark.xfail(
-    strict=True,
-    raises=(OverflowError, ValueError),
-    reason="numbers that a float cannot hold raise OverflowError or ValueError",
-)
 def test_numbers_beyond_floats_are_a_claim_error(text):
     only_a_claim_or_a_claim_error(text)
 
 
-@pytest.mark.xfail(strict=True, reason="Fraction('1e999999999') makes a number of 1e9 digits")
 def test_huge_exponents_are_refused_before_they_are_computed(monkeypatch):
     import tollens.quantity
 
@@ -328,11 +322,11 @@ def test_any_almost_claim_in_json_is_a_claim_or_a_claim_error(kind, fields):
         ({"kind": "pure", "epsilon": 1, "ordered": "yes"}, "true or false"),
         ({"kind": "tradeoff", "alpha": [0, 1], "beta": [1]}, "differ in length"),
         ({"kind": "tradeoff", "alpha": [0, 0.5], "beta": [1, 0]}, "rise from 0 to 1"),
-        ({"kind": "tradeoff", "alpha": [0, 1], "beta": [0, 1]}, "beta must fall"),
+        ({"kind": "tradeoff", "alpha": [0, 1], "beta": [0, 1]}, "beta must not increase"),
         ({"kind": "tradeoff", "alpha": 3, "beta": [1, 0]}, "list of numbers"),
-        ({"kind": "profile", "epsilons": [0], "deltas": [2], "source": ""}, "delta in"),
+        ({"kind": "profile", "epsilons": [0], "deltas": [2], "source": ""}, "delta must lie"),
         ({"kind": "profile", "epsilons": [0], "deltas": [], "source": ""}, "list of numbers"),
-        ({"kind": "profile", "epsilons": [-1], "deltas": [0.1], "source": ""}, "epsilon must be"),
+        ({"kind": "profile", "epsilons": [-1], "deltas": [0.1], "source": ""}, "epsilon must lie"),
     ],
 )
 def test_claim_from_json_refuses(data, problem):
@@ -352,7 +346,6 @@ def test_claim_from_json_refuses(data, problem):
     ],
     ids=["infinite", "nan", "huge", "beyond 700", "above 1 - a", "not convex"],
 )
-@pytest.mark.xfail(strict=True, reason="tables in JSON are not checked as the functions are")
 def test_claim_from_json_refuses_impossible_tables(data):
     with pytest.raises(ClaimError):
         claim_from_json(data)

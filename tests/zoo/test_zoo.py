@@ -56,9 +56,9 @@ def strict(mechanism, claim, *, neighbours, alpha, budget, seed):
 
 
 def test_there_are_enough_entries_of_both_kinds():
-    assert len(entries()) >= 18
-    assert sum(entry.holds for entry in entries()) >= 8
-    assert sum(not entry.holds for entry in entries()) >= 8
+    assert len(entries()) >= 40
+    assert sum(entry.holds for entry in entries()) >= 18
+    assert sum(not entry.holds for entry in entries()) >= 18
     assert any(math.isinf(entry.true_epsilon) for entry in entries())
 
 
@@ -85,7 +85,7 @@ def test_entries_are_described(entry):
     assert entry.title
     assert entry.truth
     assert entry.source
-    assert entry.budget >= 1000
+    assert 1000 <= entry.budget <= 60_000
     assert json.loads(json.dumps(entry.neighbours))
     assert entry.neighbours[0] != entry.neighbours[1]
 
@@ -96,7 +96,7 @@ def test_mechanisms_can_be_sampled_sent_and_encoded(entry):
     assert mechanism.takes_rng
     assert mechanism.vectorised
     assert "<" not in mechanism.name
-    copy = pickle.loads(pickle.dumps(entry)).mechanism  # noqa: S301 - our own bytes
+    copy = pickle.loads(pickle.dumps(entry)).mechanism
     for data in entry.neighbours:
         first = mechanism.sample(data, 30, np.random.default_rng(1))
         again = copy(data, 30, np.random.default_rng(1))
@@ -116,9 +116,7 @@ def test_listing_loads_no_scipy_integrate():
         "heavy = 'integrate optimize stats';"
         "print([m for m in heavy.split() if 'scipy.' + m in sys.modules])"
     )
-    done = subprocess.run(  # noqa: S603 - our own interpreter and text
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 

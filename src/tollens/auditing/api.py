@@ -161,6 +161,8 @@ def _setting_findings(
     findings = []
     if not _is_real(alpha) or not 0 < alpha < 1:
         findings.append(f"alpha is {alpha}; it must lie strictly between 0 and 1")
+    elif alpha < 1e-290:
+        findings.append(f"alpha is {alpha}; below 1e-290 floats cannot tell it from 0")
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
         findings.append(f"budget is {budget}; it must be a whole number of at least 1")
     if workers != 1:

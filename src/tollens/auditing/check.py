@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from tollens.auditing.api import audit
 from tollens.auditing.run import Progress
 from tollens.errors import Interrupted, TollensError, UsageError
+from tollens.mechanism import Batched
 from tollens.promises import declared, declared_in
 from tollens.targets import load_file
 from tollens.verdict import Verdict
@@ -59,23 +61,30 @@ def find_promises(paths: Sequence[Path]) -> tuple[list[Found], list[str]]:
                 problems.append(str(error))
                 continue
             for name, mechanism in declared_in(module).items():
-                home = getattr(mechanism, "__module__", module.__name__)
-                if home == module.__name__ or not isinstance(home, str) or "tollens." in home:
+                known = any(mechanism is other.mechanism for other in found)
+                if not known and _home(mechanism) in (None, module.__name__):
                     found.append(Found(f"{file}::{name}", mechanism))
     return found, problems
 
 
+def _home(mechanism: object) -> str | None:
+    """The module that a function was written in; None for other objects."""
+    function = mechanism.function if isinstance(mechanism, Batched) else mechanism
+    return function.__module__ if inspect.isfunction(function) else None
+
+
 def _python_files(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
+    if not path.is_dir():
+        if path.is_file():
+            yield path
         return
     for child in sorted(path.iterdir()):
         if child.name.startswith(".") or child.name in _SKIPPED:
             continue
         if child.is_dir():
-            if not (child / "pyvenv.cfg").exists():
+            if not child.is_symlink() and not (child / "pyvenv.cfg").exists():
                 yield from _python_files(child)
-        elif child.suffix == ".py":
+        elif child.suffix == ".py" and child.is_file():
             yield child
 
 

@@ -39,7 +39,7 @@ def conclude(gambler: Gambler, about: Circumstances) -> Verdict:
     outcome, reason = _judge(gambler, about)
     excess = None
     if outcome is not Outcome.UNDECIDED:
-        excess = detectable_excess(gambler.claim, about.alpha, gambler.pairs)
+        excess = detectable_excess(gambler.claim, gambler.alpha, gambler.pairs)
     evidence = gambler.evidence(at_crossing=about.until_refuted)
     return Verdict(
         outcome=outcome,
@@ -78,7 +78,7 @@ def _judge(gambler: Gambler, about: Circumstances) -> tuple[Outcome, Reason]:
         if shape.startswith("raised "):
             return Outcome.UNDECIDED, Reason.ALWAYS_RAISES
         return Outcome.UNDECIDED, Reason.EQUAL_CONSTANTS
-    fewest = fewest_pairs(gambler.claim, about.alpha, gambler.coupling)
+    fewest = fewest_pairs(gambler.claim, gambler.alpha, gambler.coupling)
     enough = fewest is not None and gambler.pairs >= fewest
     if about.interrupted:
         return (Outcome.UNREFUTED if enough else Outcome.UNDECIDED), Reason.INTERRUPTED

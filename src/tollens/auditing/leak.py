@@ -61,6 +61,7 @@ class LeakBound:
         self._level_above = -math.log(alpha * (1 - share))
         self._segments: list[_Segment] = []
         self._next = 0.0
+        self._best = 0.0
         self._cached: tuple[int, bool, float] | None = None
 
     def open(self, experts: Experts, pairs: int, *, new_cells: bool) -> None:
@@ -94,9 +95,13 @@ class LeakBound:
         self._segments[-1].joint += np.stack([outcome.sum(axis=1) for outcome in outcomes])
 
     def lower(self, *, pairs: int, refuted: bool) -> float:
-        """The certified lower bound for epsilon at `delta`; 0 where nothing was shown."""
+        """The certified lower bound for epsilon at `delta`; 0 where nothing was shown.
+
+        Each look counts wealth inside a segment too; what one look has shown, the next ones keep.
+        """
         if self._cached is None or self._cached[:2] != (pairs, refuted):
-            self._cached = (pairs, refuted, self._compute(refuted))
+            self._best = max(self._best, self._compute(refuted))
+            self._cached = (pairs, refuted, self._best)
         return self._cached[2]
 
     def _compute(self, refuted: bool) -> float:

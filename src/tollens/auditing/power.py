@@ -53,6 +53,8 @@ def detectable_excess(claim: Claim, alpha: float, pairs: int) -> float:
     candidates = np.linspace(low, high, _CANDIDATES)
     for _ in range(2):
         share = _refuted_share(claim, alpha, pairs, candidates)
+        if not (share >= _HIT_RATE).any():
+            break
         first = int(np.argmax(share >= _HIT_RATE))
         if first == 0:
             low, high = start, float(candidates[0])

@@ -34,6 +34,10 @@ class Recorder:
         """Append encoded pairs."""
         self._parts.append((x, y))
 
+    def clear(self) -> None:
+        """Forget all pairs: the audit starts anew."""
+        self._parts = []
+
     def finish(self, verdict: Verdict, encoder: Encoder) -> None:
         """Make `document`, the JSON text of the file."""
         content = {
@@ -58,9 +62,11 @@ def rescore(text: str) -> Verdict:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise UsageError(f'not a file of evidence: the "schema" must be "{SCHEMA}"')
     recorded = Verdict.from_json(json.dumps(data.get("verdict")))
+    if not 0 < recorded.evidence.level <= recorded.alpha:
+        raise UsageError("evidence: the level must lie above 0 and not above alpha")
     gambler = Gambler(
         recorded.claim,
-        alpha=recorded.alpha,
+        alpha=recorded.evidence.level,
         delta=recorded.delta,
         seed=recorded.seed or 0,
         coupling=_coupling(data.get("coupling")),
@@ -130,6 +136,6 @@ def _from_json(data: dict[str, list[object]]) -> Outputs:
             numbers[i, : len(row)] = [number_from_json(value, "a number") for value in row]
     shapes = np.array(data["shapes"], dtype=np.int64)
     keys = np.array(data["keys"], dtype=np.uint64)
-    if not len(shapes) == len(keys) == len(rows):
-        raise ValueError("shapes, keys and numbers differ in length")
+    if shapes.ndim != 1 or keys.ndim != 1 or not len(shapes) == len(keys) == len(rows):
+        raise ValueError("shapes, keys and numbers must be lists of one length")
     return Outputs(shapes, keys, numbers)

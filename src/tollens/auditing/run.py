@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from tollens.auditing.record import Recorder
 from tollens.auditing.sequential import Gambler
 from tollens.claim import Claim
 from tollens.errors import Interrupted, MechanismError
-from tollens.mechanism import Mechanism, changes_input, fingerprint
+from tollens.mechanism import BatchFailed, Mechanism, changes_input, fingerprint, one_by_one
 from tollens.neighbours import Pair
 from tollens.outputs import Raised
 from tollens.streams import EvidenceStream, Side
@@ -29,6 +30,9 @@ LONGEST_BLOCK = 64
 
 LONGEST_BATCH = 16_384
 """Pairs drawn at a time from a batched mechanism."""
+
+SINGLE_SHARE = 1 / 20
+"""The part of alpha that is kept for runs one by one, should a batched mechanism ever raise."""
 
 GIVE_UP_RAISING = 100
 """Pairs after which a mechanism that has only ever raised one exception is given up."""
@@ -75,11 +79,39 @@ def run_audit(
 
     Draw the pairs that the standing bets will score, score them, learn, bet again; stop when the
     claim is refuted or the budget is spent. Ctrl-C raises `Interrupted` with the verdict so far.
+
+    A batch that raises says nothing about single runs, and drawing it again would be no fair
+    sample: the audit then starts anew with runs one by one, for which a part of alpha is kept.
     """
+    run = partial(_run, claim=claim, pair=pair, settings=settings, progress=progress)
+    if not mechanism.vectorised:
+        return run(mechanism, level=settings.alpha, recorder=recorder)
+    try:
+        return run(mechanism, level=settings.alpha * (1 - SINGLE_SHARE), recorder=recorder)
+    except BatchFailed as error:
+        if recorder is not None:
+            recorder.clear()
+        level = settings.alpha * SINGLE_SHARE
+        note = f"{error}; runs were then made one by one, with {level:g} of alpha"
+        return run(one_by_one(mechanism), level=level, recorder=recorder, notes=(note,))
+
+
+def _run(
+    mechanism: Mechanism,
+    *,
+    claim: Claim,
+    pair: Pair,
+    settings: Settings,
+    level: float,
+    progress: Callable[[Progress], None] | None,
+    recorder: Recorder | None,
+    notes: tuple[str, ...] = (),
+) -> Verdict:
+    """The audit with one way of sampling; `level` is the part of alpha that it may spend."""
     started = time.perf_counter()
     coupling = settings.coupling if mechanism.takes_rng else "independent"
     gambler = Gambler(
-        claim, alpha=settings.alpha, delta=settings.delta, seed=settings.seed, coupling=coupling
+        claim, alpha=level, delta=settings.delta, seed=settings.seed, coupling=coupling
     )
     longest = LONGEST_BATCH if mechanism.vectorised else LONGEST_BLOCK
     drawn = _Drawn()
@@ -111,6 +143,7 @@ def run_audit(
             until_refuted=settings.until == "refuted",
             raised=drawn.raised,
             packages=mechanism.packages,
+            notes=notes,
         ),
     )
     if recorder is not None:

@@ -43,12 +43,16 @@ class Score:
         order = np.argsort(-np.abs(self.weights), kind="stable")
         for i in order[:4].tolist():
             weight = self.weights[i] / self.scale[i % d]
-            if weight == 0:
+            if abs(self.weights[i]) < 1e-6 * np.abs(self.weights).max():
                 continue
             name = f"output[{i % d}]"
             text = name if i < d else f"|{name} - {self.center[i % d]:.4g}|"
             terms.append(f"{weight:+.3g} {text}")
-        more = max(0, int(np.count_nonzero(self.weights)) - len(terms))
+        more = max(
+            0,
+            int(np.count_nonzero(np.abs(self.weights) > 1e-6 * np.abs(self.weights).max()))
+            - len(terms),
+        )
         return " ".join(terms) + (f" + {more} smaller terms" if more else "")
 
 

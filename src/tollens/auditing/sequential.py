@@ -87,6 +87,7 @@ class Gambler:
         coupling: str = "independent",
     ) -> None:
         self.claim = claim
+        self.alpha = alpha
         self.coupling = coupling
         self.promises = claim.promises()
         self.encoder = Encoder()
@@ -105,7 +106,7 @@ class Gambler:
         self.leak = LeakBound(claim, alpha=alpha, share=LEAK_SHARE, delta=self.delta)
         self.curve: list[tuple[int, float]] = []
         self.constants = (_Constant(), _Constant())
-        self._digest = hashlib.blake2b(digest_size=16)
+        self._digests = (hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16))
         self._search = SearchStream(seed)
         self._past: list[_Part] = []
         self._next_fit = self._next_bet = BURN_IN
@@ -199,9 +200,9 @@ class Gambler:
         return coupled >= self.product.growth / (missing + PRODUCT_COST)
 
     def _take_notes(self, x: Outputs, y: Outputs) -> None:
-        for constant, part in zip(self.constants, (x, y), strict=True):
+        for constant, digest, part in zip(self.constants, self._digests, (x, y), strict=True):
             constant.look(part)
-            self._digest.update(np.ascontiguousarray(part.keys).tobytes())
+            digest.update(np.ascontiguousarray(part.keys).tobytes())
         if self.pairs >= self._next_mark:
             self.curve.append((self.pairs, self.bankroll.log_value))
             self._next_mark = self.pairs * _CURVE_GROWTH
@@ -240,7 +241,8 @@ class Gambler:
             burn_in=BURN_IN,
             curve=(*earlier, (end, value)),
             shares={name: float(share) for name, share in zip(SLOTS, shares, strict=True)},
-            digest=self._digest.hexdigest(),
+            digest="-".join(digest.hexdigest() for digest in self._digests),
+            level=self.alpha,
         )
 
 

@@ -24,6 +24,7 @@ class Screen:
 
     def __init__(self, *, as_json: bool, output: Path | None, quiet: bool, color: bool) -> None:
         self._as_json, self._output, self._quiet, self._color = as_json, output, quiet, color
+        self._stdout = sys.stdout
         self._errors = text.console(sys.stderr, color=color)
         self._bars = ProgressBars(self._errors, enabled=not quiet)
         on_terminal = output is None and sys.stdout.isatty()
@@ -97,7 +98,7 @@ class Screen:
         if self._as_json:
             self._write(document() + "\n")
         elif self._output is None:
-            self._print(text.console(sys.stdout, color=self._color), parts)
+            self._print(text.console(self._stdout, color=self._color), parts)
         else:
             try:
                 with self._output.open("w", encoding="utf-8") as stream:
@@ -111,7 +112,7 @@ class Screen:
 
     def _write(self, content: str) -> None:
         if self._output is None:
-            sys.stdout.write(content)
+            self._stdout.write(content)
             return
         try:
             self._output.write_text(content, encoding="utf-8")

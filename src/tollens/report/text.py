@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tollens.auditing.check import CheckReport
+from tollens.rounding import down
 from tollens.verdict import Outcome, Verdict
 from tollens.zoo.entry import Entry
 from tollens.zoo.self_test import SelfTestRow
@@ -86,7 +87,7 @@ def leak_text(epsilon_lower: float) -> str:
     >>> leak_text(1.5), leak_text(0.0)
     ('ε ≥ 1.5', '-')
     """
-    return f"ε ≥ {epsilon_lower:.3g}" if epsilon_lower > 0 else "-"
+    return f"ε ≥ {down(epsilon_lower, 3)}" if epsilon_lower > 0 else "-"
 
 
 def check_summary(report: CheckReport) -> Text:

@@ -11,13 +11,21 @@ import difflib
 
 from tollens.errors import UsageError
 from tollens.zoo import (
+    bits,
     controls,
     discrete,
     gaussian,
     histogram,
     laplace,
+    means,
     noisy_max,
+    prefix_sums,
+    rare,
+    sampling,
+    selection,
+    sparse_values,
     sparse_vector,
+    training,
 )
 from tollens.zoo.entry import Entry
 from tollens.zoo.law import Law
@@ -58,9 +66,17 @@ def get(name: str) -> Entry:
 _ENTRIES: tuple[Entry, ...] = (
     *laplace.ENTRIES,
     *discrete.ENTRIES,
+    *bits.ENTRIES,
     *gaussian.ENTRIES,
     *noisy_max.ENTRIES,
+    *selection.ENTRIES,
     *sparse_vector.ENTRIES,
+    *sparse_values.ENTRIES,
     *histogram.ENTRIES,
+    *prefix_sums.ENTRIES,
+    *means.ENTRIES,
+    *sampling.ENTRIES,
+    *training.ENTRIES,
+    *rare.ENTRIES,
     *controls.ENTRIES,
 )

@@ -13,10 +13,10 @@ from functools import partial
 import numpy as np
 
 from tollens.claim import Claim, approx, gaussian
-from tollens.divergence import gaussian_hockey_stick, normal_cdf
+from tollens.divergence import gaussian_hockey_stick
 from tollens.mechanism import batched
 from tollens.zoo.entry import LEAK_DELTA, Entry
-from tollens.zoo.law import Array, Law, interval_cells, noise_masses
+from tollens.zoo.law import Array, Law, interval_cells, noise_masses, normal_cdfs
 
 _PAIR = ((0, 0, 0, 0, 0), (1, 0, 0, 0, 0))
 _BISECTIONS = 100
@@ -57,11 +57,7 @@ def gaussian_masses(
     >>> gaussian_masses((0,), sigma=1.0, divisor=1.0, edges=(0.0,))
     array([0.5, 0.5])
     """
-    return noise_masses(partial(_cdf, sigma=sigma), sum(data) / divisor, edges)
-
-
-def _cdf(z: Array, sigma: float) -> Array:
-    return np.array([normal_cdf(value / sigma) for value in z.tolist()])
+    return noise_masses(partial(normal_cdfs, sigma=sigma), sum(data) / divisor, edges)
 
 
 def gaussian_law(sigma: float, divisor: float, epsilon: float) -> Law:

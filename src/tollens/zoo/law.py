@@ -14,8 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tollens.divergence import normal_cdf
+
 Array = NDArray[np.float64]
 Cells = NDArray[np.intp]
+
+_BISECTIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,15 @@ def laplace_cdf(z: Array, scale: float) -> Array:
     return np.where(z < 0, tail, 1.0 - tail)
 
 
+def normal_cdfs(z: Array, sigma: float) -> Array:
+    """Distribution function of N(0, sigma^2) at each of z, accurate in the lower tail.
+
+    >>> normal_cdfs(np.array([-np.inf, 0.0]), 1.0)
+    array([0. , 0.5])
+    """
+    return np.array([normal_cdf(value / sigma) for value in z.tolist()])
+
+
 def with_ends(edges: tuple[float, ...]) -> Array:
     """Put minus and plus infinity at the ends of the edges.
 
@@ -130,3 +143,18 @@ def integer_cells(outputs: NDArray[np.integer], *, low: int, high: int) -> Cells
     array([0, 0, 1, 1])
     """
     return np.asarray(np.clip(outputs, low, high) - low, dtype=np.intp)
+
+
+def epsilon_where(delta_of: Callable[[float], float], delta: float) -> float:
+    """Smallest epsilon at which a falling function `delta_of` is at most `delta`, by bisection.
+
+    >>> round(epsilon_where(lambda epsilon: math.exp(-epsilon), 0.5), 12) == round(math.log(2), 12)
+    True
+    """
+    low, high = 0.0, 1.0
+    while delta_of(high) > delta:
+        low, high = high, 2 * high
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if delta_of(middle) <= delta else (middle, high)
+    return high

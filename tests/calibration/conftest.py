@@ -1,0 +1,10 @@
+"""The laws and cases of `benchmarks.calibrate` serve the short calibration too."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = str(Path(__file__).parents[2])
+if ROOT not in sys.path:  # pytest leaves the folder of the repository off the path
+    sys.path.append(ROOT)
