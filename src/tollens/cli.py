@@ -24,8 +24,8 @@ REFUTED, WRONG_USE, NOTHING_DECIDED, INTERRUPTED = 1, 2, 3, 130
 
 _COMMON: tuple[Callable[[Callable[..., object]], Callable[..., object]], ...] = (
     click.option(
-        "--format", "format_", type=click.Choice(["text", "json"]), default="text",
-        help="How the result is printed; json is exactly one document.", show_default=True,
+        "--format", "format_", type=click.Choice(["text", "json", "junit", "sarif"]), default="text",
+        help="How the result is printed; all but text are exactly one document.", show_default=True,
     ),
     click.option(
         "-o", "output", type=click.Path(path_type=Path, dir_okay=False),
@@ -75,7 +75,7 @@ def _reporting(command: Callable[..., int]) -> Callable[..., None]:
         from tollens.report.screen import Screen
 
         screen = Screen(
-            as_json=options["format_"] == "json",
+            form=str(options["format_"]),
             output=options["output"] if isinstance(options["output"], Path) else None,
             quiet=bool(options["quiet"]),
             color=not options["no_color"] and "NO_COLOR" not in os.environ,
@@ -87,7 +87,7 @@ def _reporting(command: Callable[..., int]) -> Callable[..., None]:
             screen.fail(error.findings)
             code = WRONG_USE
         except Interrupted as stop:
-            screen.verdict(stop.verdict)
+            screen.verdict(str(options.get("target")), stop.verdict)
             code = REFUTED if stop.verdict.refuted else INTERRUPTED
         except KeyboardInterrupt:
             screen.fail(["interrupted before anything was decided"])
@@ -159,7 +159,7 @@ def audit(screen: Screen, options: dict[str, object]) -> int:
         verdict = command.audit_target(
             command.Request.from_options(options), _settings(options), screen.progress
         )
-    screen.verdict(verdict)
+    screen.verdict(str(options["target"]), verdict)
     return _code([verdict.outcome.name])
 
 

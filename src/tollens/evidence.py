@@ -30,6 +30,7 @@ class Wealth:
     shares: dict[str, float] = field(repr=False)
     digest: str
     level: float = 1.0
+    method: str = "projection"
     grade: str = "wager"
 
     def refutes(self, alpha: float) -> bool:
@@ -47,7 +48,7 @@ class Wealth:
         """A plain dictionary."""
         return {
             "grade": self.grade,
-            "method": "projection",
+            "method": self.method,
             "log_e_value": self.log_e_value,
             "threshold": self.threshold,
             "crossed_at": self.crossed_at,
@@ -74,6 +75,7 @@ def wealth_from_json(data: object) -> Wealth:
             shares={str(k): number_from_json(v, "share") for k, v in data["shares"].items()},
             digest=str(data["digest"]),
             level=number_from_json(data["level"], "level"),
+            method=str(data["method"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"evidence: not of a wager ({error!r})") from None

@@ -14,7 +14,7 @@ import tollens
 from tollens.auditing.sequential import BURN_IN, Gambler
 from tollens.outputs import Raised, concatenate
 
-PAIRS = 160
+PAIRS = 130
 
 
 def numbers(rng, n):
@@ -69,7 +69,7 @@ class TestCutting:
     @pytest.mark.parametrize("kind", KINDS)
     @given(cuts=st.lists(st.integers(0, PAIRS), max_size=12))
     @example(cuts=list(range(PAIRS)))
-    @settings(max_examples=8)
+    @settings(max_examples=4)
     def test_the_result_does_not_depend_on_how_the_stream_is_cut(self, kind, cuts):
         whole, x, y = fed(kind)
         whole.update(x, y)
@@ -90,7 +90,7 @@ class TestCutting:
 
     @pytest.mark.parametrize("kind", KINDS)
     @given(cuts=st.lists(st.integers(1, PAIRS - 1), max_size=6, unique=True))
-    @settings(max_examples=5)
+    @settings(max_examples=4)
     def test_nor_does_a_stream_of_raw_outputs(self, kind, cuts):
         x, y = KINDS[kind](np.random.default_rng(4), PAIRS)
         whole, pieces = (tollens.Audit(CLAIMS.get(kind, "epsilon=1"), alpha=0.05) for _ in "ab")

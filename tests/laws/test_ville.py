@@ -130,11 +130,34 @@ def test_the_wealth_is_the_average_of_products(returns, data):
     averages = np.array(products).reshape(pairs, bettors).mean(axis=1)
     assert np.exp(path) == pytest.approx(averages, rel=1e-9)
     assert wealth.log_value == pytest.approx(math.log(averages[-1]), abs=1e-9)
-    assert np.exp(wealth.log_shares).sum() == pytest.approx(1)
+    assert np.exp(wealth.log_shares()).sum() == pytest.approx(1)
     crossed = np.flatnonzero(path >= threshold)
     assert wealth.crossed_at == (int(crossed[0]) + 1 if len(crossed) else None)
     if wealth.crossed_at is not None:
         assert wealth.crossed_value == path[wealth.crossed_at - 1] >= threshold
+
+
+@given(RETURNS, st.data())
+@settings(max_examples=100)
+def test_the_wealth_of_groups_is_the_product_of_their_averages(returns, data):
+    """Two groups; every pair is paid to one of them, with all of the wealth."""
+    returns = np.array(returns).T
+    bettors, pairs = returns.shape
+    turns = data.draw(st.lists(st.booleans(), min_size=pairs, max_size=pairs))
+    shares = np.arange(1.0, bettors + 1) / sum(range(1, bettors + 1))
+    wealth = Bankroll(bettors=bettors, threshold=1.0, more=(np.log(shares),))
+    grown = [np.full(bettors, 1 / bettors), shares.copy()]
+    expected, found = [], []
+    for pair, second in enumerate(turns):
+        grown[second] = grown[second] * returns[:, pair]
+        expected.append(math.log(grown[0].sum() * grown[1].sum()))
+        found += wealth.pay(np.log(returns[:, pair : pair + 1]), group=int(second)).tolist()
+    assert found == pytest.approx(expected, abs=1e-9)
+    assert wealth.log_value == pytest.approx(expected[-1], abs=1e-9)
+    crossed = next((t for t, value in enumerate(found, 1) if value >= 1.0), None)
+    assert wealth.crossed_at == crossed
+    for group in range(2):
+        assert np.exp(wealth.log_shares(group)).sum() == pytest.approx(1)
 
 
 def test_burn_in_counts_but_does_not_pay():

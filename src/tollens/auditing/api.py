@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.adapters import adapt, promised
+from tollens.auditing import kernel
 from tollens.auditing.conclude import Circumstances, conclude
+from tollens.auditing.kernel_audit import kernel_setting
 from tollens.auditing.power import fewest_pairs
 from tollens.auditing.record import Recorder
 from tollens.auditing.run import Progress, Settings, run_audit
@@ -30,7 +32,7 @@ T = TypeVar("T")
 
 _CHOICES = {
     "until": ("refuted", "budget"),
-    "method": ("projection",),
+    "method": ("projection", "mmd"),
     "outputs": ("numeric",),
     "coupling": ("auto", "independent", "common"),
 }
@@ -73,6 +75,8 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     nothing could be refuted; `MechanismError` where a mechanism changes its input or returns no
     batch of n; `Interrupted`, with the verdict so far, on Ctrl-C.
 
+    `method="mmd"` is the kernel audit of the literature, on independent runs, for comparison.
+
     The method: Waudby-Smith and Ramdas' betting (2023) and Ville's inequality, with the bets of
     `tollens.auditing.projection`.
 
@@ -104,7 +108,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     elif isinstance(claim, str):
         collect(findings, lambda: parse_claim(claim))
     if not findings and made_claim is not None:
-        findings += _hopeless(made_claim, alpha, budget, coupling)
+        findings += _hopeless(made_claim, alpha, budget, coupling, method)
     if findings or prepared is None or pair is None or made_claim is None:
         raise UsageError(findings)
     settings = Settings(
@@ -115,6 +119,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
         delta=delta,
         seed=fresh_seed() if seed is None else int(seed),
         coupling=coupling,
+        method=method,
     )
     return run_audit(prepared, made_claim, pair, settings, progress=progress, recorder=recorder)
 
@@ -192,13 +197,16 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int | np.integer)
 
 
-def _hopeless(claim: Claim, alpha: float, budget: int, coupling: str) -> list[str]:
+def _hopeless(claim: Claim, alpha: float, budget: int, coupling: str, method: str) -> list[str]:
     """Why no leak whatever could be refuted with this budget; empty where one could."""
-    fewest = fewest_pairs(claim, alpha, coupling)
+    if method == "mmd":
+        fewest = kernel.fewest_pairs(claim, alpha, kernel_setting(budget))
+    else:
+        fewest = fewest_pairs(claim, alpha, coupling)
     if fewest is not None and fewest <= budget:
         return []
     need = (
-        "no number of pairs that fits in memory would do"
+        "no number of pairs would do with this method"
         if fewest is None
         else f"that takes {fewest:,} pairs"
     )

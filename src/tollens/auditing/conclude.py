@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tollens.auditing import kernel
 from tollens.auditing.power import detectable_excess, fewest_pairs
 from tollens.auditing.sequential import Gambler
 from tollens.neighbours import Pair
@@ -38,7 +39,7 @@ def conclude(gambler: Gambler, about: Circumstances) -> Verdict:
     """The verdict on the pairs seen so far."""
     outcome, reason = _judge(gambler, about)
     excess = None
-    if outcome is not Outcome.UNDECIDED:
+    if outcome is not Outcome.UNDECIDED and gambler.method == "projection":
         excess = detectable_excess(gambler.claim, gambler.alpha, gambler.pairs)
     evidence = gambler.evidence(at_crossing=about.until_refuted)
     return Verdict(
@@ -78,7 +79,10 @@ def _judge(gambler: Gambler, about: Circumstances) -> tuple[Outcome, Reason]:
         if shape.startswith("raised "):
             return Outcome.UNDECIDED, Reason.ALWAYS_RAISES
         return Outcome.UNDECIDED, Reason.EQUAL_CONSTANTS
-    fewest = fewest_pairs(gambler.claim, gambler.alpha, gambler.coupling)
+    if gambler.method == "mmd":
+        fewest = kernel.fewest_pairs(gambler.claim, gambler.alpha)
+    else:
+        fewest = fewest_pairs(gambler.claim, gambler.alpha, gambler.coupling)
     enough = fewest is not None and gambler.pairs >= fewest
     if about.interrupted:
         return (Outcome.UNREFUTED if enough else Outcome.UNDECIDED), Reason.INTERRUPTED

@@ -13,10 +13,11 @@ from dataclasses import replace
 import numpy as np
 
 from tollens.auditing.conclude import Circumstances, conclude
+from tollens.auditing.kernel_audit import KernelGambler, kernel_setting
 from tollens.auditing.sequential import Gambler
 from tollens.errors import UsageError
 from tollens.outputs import Encoder, Outputs, concatenate
-from tollens.serial import number_from_json, parse_json, to_jsonable
+from tollens.serial import number_from_json, parse_json, to_jsonable, whole_from_json
 from tollens.verdict import Verdict
 
 SCHEMA = "tollens/evidence/1"
@@ -28,6 +29,7 @@ class Recorder:
     def __init__(self) -> None:
         self._parts: list[tuple[Outputs, Outputs]] = []
         self.coupling = "independent"
+        self.budget = 0
         self.document: str | None = None
 
     def add(self, x: Outputs, y: Outputs) -> None:
@@ -44,6 +46,7 @@ class Recorder:
             "schema": SCHEMA,
             "verdict": verdict.to_dict(),
             "coupling": self.coupling,
+            "budget": self.budget,
             "shapes": encoder.shape_names,
             "texts": {str(key): text for key, text in encoder.texts.items()},
             "x": _to_json([part[0] for part in self._parts]),
@@ -64,13 +67,7 @@ def rescore(text: str) -> Verdict:
     recorded = Verdict.from_json(json.dumps(data.get("verdict")))
     if not 0 < recorded.evidence.level <= recorded.alpha:
         raise UsageError("evidence: the level must lie above 0 and not above alpha")
-    gambler = Gambler(
-        recorded.claim,
-        alpha=recorded.evidence.level,
-        delta=recorded.delta,
-        seed=recorded.seed or 0,
-        coupling=_coupling(data.get("coupling")),
-    )
+    gambler = _gambler(recorded, data.get("coupling"), data.get("budget"))
     try:
         gambler.encoder.restore(
             [str(name) for name in data["shapes"]],
@@ -108,6 +105,22 @@ def rescore(text: str) -> Verdict:
             + ("" if same_runs else "; the digests of the outputs differ too")
         )
     return replace(again, versions=recorded.versions, notes=recorded.notes)
+
+
+def _gambler(recorded: Verdict, coupling: object, budget: object) -> Gambler:
+    level, seed = recorded.evidence.level, recorded.seed or 0
+    if recorded.evidence.method == "mmd":
+        setting = kernel_setting(whole_from_json(budget, "budget"))
+        return KernelGambler(
+            recorded.claim, alpha=level, delta=recorded.delta, seed=seed, setting=setting
+        )
+    return Gambler(
+        recorded.claim,
+        alpha=level,
+        delta=recorded.delta,
+        seed=seed,
+        coupling=_coupling(coupling),
+    )
 
 
 def _coupling(value: object) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.auditing.conclude import Circumstances, conclude
+from tollens.auditing.kernel_audit import KernelGambler, kernel_setting
 from tollens.auditing.record import Recorder
 from tollens.auditing.sequential import Gambler
 from tollens.claim import Claim
@@ -57,6 +58,7 @@ class Settings(NamedTuple):
     delta: float | None
     seed: int
     coupling: str
+    method: str
 
 
 class Runs(Protocol):
@@ -109,10 +111,7 @@ def _run(
 ) -> Verdict:
     """The audit with one way of sampling; `level` is the part of alpha that it may spend."""
     started = time.perf_counter()
-    coupling = settings.coupling if mechanism.takes_rng else "independent"
-    gambler = Gambler(
-        claim, alpha=level, delta=settings.delta, seed=settings.seed, coupling=coupling
-    )
+    gambler = _gambler(mechanism, claim, settings, level)
     longest = LONGEST_BATCH if mechanism.vectorised else LONGEST_BLOCK
     drawn = _Drawn()
     try:
@@ -147,11 +146,21 @@ def _run(
         ),
     )
     if recorder is not None:
-        recorder.coupling = coupling
+        recorder.coupling, recorder.budget = gambler.coupling, settings.budget
         recorder.finish(verdict, gambler.encoder)
     if drawn.interrupted:
         raise Interrupted(verdict)
     return verdict
+
+
+def _gambler(mechanism: Mechanism, claim: Claim, settings: Settings, level: float) -> Gambler:
+    if settings.method == "mmd":
+        setting = kernel_setting(settings.budget)
+        return KernelGambler(
+            claim, alpha=level, delta=settings.delta, seed=settings.seed, setting=setting
+        )
+    coupling = settings.coupling if mechanism.takes_rng else "independent"
+    return Gambler(claim, alpha=level, delta=settings.delta, seed=settings.seed, coupling=coupling)
 
 
 def _decided(gambler: Gambler, until: str) -> bool:

@@ -77,6 +77,9 @@ class Gambler:
     of the pairs before it: the result does not depend on how the stream is cut into pieces.
     """
 
+    method = "projection"
+    burn_in = BURN_IN
+
     def __init__(
         self,
         claim: Claim,
@@ -227,22 +230,27 @@ class Gambler:
                 return found
         return product_witness(self.product, self.bankroll.log_shares(0), self.encoder)
 
+    def shares(self) -> dict[str, float]:
+        """What part of the wealth each kind of bet has made, for people."""
+        found = np.exp(self.bankroll.log_shares(0)).reshape(len(SLOTS), -1).sum(axis=1)
+        return {name: float(share) for name, share in zip(SLOTS, found, strict=True)}
+
     def evidence(self, *, at_crossing: bool = False) -> Wealth:
         """What a verdict keeps of the bets: now, or as it was when the claim was refuted."""
         end, value = self.pairs, self.log_e_value
         if at_crossing and self.bankroll.crossed_at is not None:
             end, value = self.bankroll.crossed_at, self.bankroll.crossed_value
         earlier = tuple(point for point in self.curve if point[0] < end)
-        shares = np.exp(self.bankroll.log_shares(0)).reshape(len(SLOTS), -1).sum(axis=1)
         return Wealth(
             log_e_value=value,
             threshold=self.bankroll.threshold,
             crossed_at=self.bankroll.crossed_at,
-            burn_in=BURN_IN,
+            burn_in=self.burn_in,
             curve=(*earlier, (end, value)),
-            shares={name: float(share) for name, share in zip(SLOTS, shares, strict=True)},
+            shares=self.shares(),
             digest="-".join(digest.hexdigest() for digest in self._digests),
             level=self.alpha,
+            method=self.method,
         )
 
 

@@ -13,17 +13,26 @@ from tollens.auditing.check import CheckReport
 from tollens.auditing.run import Progress
 from tollens.errors import UsageError
 from tollens.report import documents, text
+from tollens.report.junit import junit_document
 from tollens.report.progress import ProgressBars
+from tollens.report.sarif import sarif_document
 from tollens.verdict import Outcome, Verdict
 from tollens.zoo.entry import Entry
 from tollens.zoo.self_test import SelfTestRow
+
+Rows = Sequence[tuple[str, Verdict]]
+
+_FOR_TOOLS: dict[str, Callable[[Rows, Sequence[str]], str]] = {
+    "junit": junit_document,
+    "sarif": sarif_document,
+}
 
 
 class Screen:
     """Prints each kind of result in the format that was asked for."""
 
-    def __init__(self, *, as_json: bool, output: Path | None, quiet: bool, color: bool) -> None:
-        self._as_json, self._output, self._quiet, self._color = as_json, output, quiet, color
+    def __init__(self, *, form: str, output: Path | None, quiet: bool, color: bool) -> None:
+        self._form, self._output, self._quiet, self._color = form, output, quiet, color
         self._stdout = sys.stdout
         self._errors = text.console(sys.stderr, color=color)
         self._bars = ProgressBars(self._errors, enabled=not quiet)
@@ -46,11 +55,12 @@ class Screen:
 
         return count
 
-    def verdict(self, verdict: Verdict) -> None:
+    def verdict(self, target: str, verdict: Verdict) -> None:
         """One verdict."""
         self._show(
             lambda: documents.dump(verdict.to_dict()),
             [text.verdict_text(verdict, width=self._width)],
+            ((target, verdict),),
         )
 
     def check(self, report: CheckReport) -> None:
@@ -60,13 +70,12 @@ class Screen:
             parts.append(text.verdict_table(report.verdicts))
         for target, verdict in report.verdicts:
             if verdict.outcome is Outcome.REFUTED:
-                parts += [
-                    Text(),
-                    Text(target, "bold"),
-                    text.verdict_text(verdict, width=self._width),
-                ]
+                shown = text.verdict_text(verdict, width=self._width)
+                parts += [Text(), Text(target, "bold"), shown]
         parts += [Text(), text.check_summary(report)]
-        self._show(lambda: documents.check_document(report), parts)
+        self._show(
+            lambda: documents.check_document(report), parts, report.verdicts, report.problems
+        )
         for problem in report.problems:
             self._errors.print(Text(f"problem: {problem}", "bold yellow"))
 
@@ -90,13 +99,25 @@ class Screen:
         self._bars.stop()
         for finding in findings:
             self._errors.print(Text(f"error: {finding}", "bold red"), soft_wrap=True)
-        if self._as_json:
+        if self._form == "json":
             self._write(documents.error_document(findings) + "\n")
+        elif self._form in _FOR_TOOLS:
+            self._write(_FOR_TOOLS[self._form]((), findings) + "\n")
 
-    def _show(self, document: Callable[[], str], parts: Sequence[RenderableType]) -> None:
+    def _show(
+        self,
+        document: Callable[[], str],
+        parts: Sequence[RenderableType],
+        verdicts: Rows | None = None,
+        problems: Sequence[str] = (),
+    ) -> None:
         self._bars.stop()
-        if self._as_json:
+        if self._form == "json":
             self._write(document() + "\n")
+        elif self._form in _FOR_TOOLS:
+            if verdicts is None:
+                raise UsageError(f"there is no {self._form} form of this; use text or json")
+            self._write(_FOR_TOOLS[self._form](verdicts, problems) + "\n")
         elif self._output is None:
             self._print(text.console(self._stdout, color=self._color), parts)
         else:
