@@ -22,23 +22,32 @@ if TYPE_CHECKING:
 REFUTED, WRONG_USE, NOTHING_DECIDED, INTERRUPTED = 1, 2, 3, 130
 """Exit codes; 0 is "at least one thing was tested, and nothing was refuted"."""
 
+_FORMATS = ("text", "json", "junit", "sarif")
+
 _COMMON: tuple[Callable[[Callable[..., object]], Callable[..., object]], ...] = (
     click.option(
-        "--format", "format_", type=click.Choice(["text", "json", "junit", "sarif"]), default="text",
-        help="How the result is printed; all but text are exactly one document.", show_default=True,
+        "--format",
+        "format_",
+        type=click.Choice(_FORMATS),
+        default="text",
+        help="How the result is printed; all but text are exactly one document.",
+        show_default=True,
     ),
     click.option(
-        "-o", "output", type=click.Path(path_type=Path, dir_okay=False),
+        "-o",
+        "output",
+        type=click.Path(path_type=Path, dir_okay=False),
         help="Write the result to a file instead of stdout.",
     ),
     click.option("--quiet", is_flag=True, help="No progress and no remarks on stderr."),
     click.option("--no-color", is_flag=True, help="No colour, even on a terminal."),
     click.option(
-        "--config", type=click.Path(path_type=Path),
+        "--config",
+        type=click.Path(path_type=Path),
         help="Settings file (default: the nearest tollens.toml or pyproject.toml).",
     ),
     click.option("--exit-zero", is_flag=True, help="Exit with 0 even if something was refuted."),
-)  # fmt: skip
+)
 
 _SHORT = {"seed": "S", "alpha": "A", "budget": "N", "timeout": "SECONDS", "workers": "W"}
 _TYPES = {

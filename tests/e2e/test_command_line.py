@@ -132,7 +132,7 @@ def test_shapes_that_give_the_input_away_are_a_leak_and_others_are_none():
                 "common",
             ],
             "coupling is 'common', but own_randomness takes no rng to share",
-        ),  # fmt: skip
+        ),
         ([target("half_noise"), "--x", "[1"], "give both --x and --x-prime"),
         ([target("half_noise"), "--x", "[1", "--x-prime", "2"], "--x is not JSON (line 1"),
         ([target("half_noise"), "--neighbours", "not_a_pair"], "neighbours is a list"),
