@@ -234,7 +234,8 @@ class Encoder:
             leaves.append(float(output.astype(np.int64)))
             return str(output.dtype)
         if isinstance(output, np.generic) or (isinstance(output, np.ndarray) and not output.ndim):
-            output = output.item()
+            plain = output.item()
+            output = float(plain) if isinstance(plain, np.floating) else plain
         if output is None or output is np.ma.masked:
             exact.append("None")
             return "None"
@@ -293,6 +294,8 @@ def _array_group(output: object) -> tuple[object, ...]:
     A function of the output alone: how an output is encoded must not depend on its company.
     """
     kind = type(output)
+    if output is np.ma.masked or isinstance(output, np.timedelta64):
+        return ("other",)
     if kind is float or isinstance(output, np.floating):
         return ("scalar", "float")
     if kind is bool or isinstance(output, np.bool_):
@@ -400,10 +403,11 @@ def _digest(text: str) -> int:
 
 
 def _plain_bytes(array: NDArray[np.generic]) -> str:
-    unsigned: NDArray[np.generic] = array
+    kind = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.bool_}[array.dtype.kind]
+    wide = array.astype(kind)
     if array.dtype.kind == "f":
-        unsigned = np.add(array, 0.0)  # -0.0 counts as 0.0
-    return hashlib.blake2b(np.ascontiguousarray(unsigned).tobytes(), digest_size=16).hexdigest()
+        wide = np.add(wide, 0.0)  # -0.0 counts as 0.0
+    return hashlib.blake2b(np.ascontiguousarray(wide).tobytes(), digest_size=16).hexdigest()
 
 
 def _row_keys(

@@ -84,7 +84,7 @@ def encode(mechanism: Mechanism, data: object, n: int = 30) -> tuple[Encoder, Ou
             pure("ln 2"),
             "str",
         ),
-        (bit_vector_response, b"\x03\x00", pure("4 ln 3"), "bytes"),
+        (bit_vector_response, b"\x03\x00", pure("4 ln 3"), "bytes[2]"),
         pytest.param(noisy_max, [0, 1, 2], pure(2), "int", marks=needs("make_noisy_max")),
     ],
 )

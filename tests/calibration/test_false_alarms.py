@@ -12,22 +12,22 @@ import pytest
 from benchmarks import calibrate
 
 ALPHA = 0.05
-PAIRS = 300
+PAIRS = 200
 
 CASES = {case.name: case for case in calibrate._TABLES["false alarms"]}
 RUNS = {
-    "Laplace, epsilon 1": 100,
-    "two-sided geometric, epsilon 1": 100,
+    "Laplace, epsilon 1": 80,
+    "two-sided geometric, epsilon 1": 80,
     "randomised response, epsilon ln 3": 100,
-    "atom of probability 0.001, epsilon 1": 100,
-    "normal at (0.5, 0.01)": 60,
-    "normal, mu 1": 30,
-    "5 noisy counts, epsilon 1": 40,
-    "one-hot of 5, epsilon 1": 40,
-    "Laplace, epsilon 1, common": 60,
-    "randomised response, epsilon ln 3, common": 60,
-    "Laplace, epsilon 1, auto": 60,
-    "5 noisy counts, epsilon 1, auto": 30,
+    "atom of probability 0.001, epsilon 1": 60,
+    "normal at (0.5, 0.01)": 40,
+    "normal, mu 1": 20,
+    "5 noisy counts, epsilon 1": 25,
+    "one-hot of 5, epsilon 1": 25,
+    "Laplace, epsilon 1, common": 40,
+    "randomised response, epsilon ln 3, common": 40,
+    "Laplace, epsilon 1, auto": 40,
+    "5 noisy counts, epsilon 1, auto": 20,
 }
 
 
