@@ -403,8 +403,8 @@ def _digest(text: str) -> int:
 
 
 def _plain_bytes(array: NDArray[np.generic]) -> str:
-    kind = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.bool_}[array.dtype.kind]
-    wide = array.astype(kind)
+    widest = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.bool_}
+    wide: NDArray[np.generic] = array.astype(widest[array.dtype.kind])
     if array.dtype.kind == "f":
         wide = np.add(wide, 0.0)  # -0.0 counts as 0.0
     return hashlib.blake2b(np.ascontiguousarray(wide).tobytes(), digest_size=16).hexdigest()
@@ -427,6 +427,8 @@ def _row_keys(
 
 
 def _readable(value: object) -> str:
+    if value is np.ma.masked:
+        return "None"
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, np.ndarray):

@@ -139,7 +139,10 @@ def test_shapes_that_give_the_input_away_are_a_leak_and_others_are_none():
         ([target("slow"), "--claim", "epsilon=1"], "declares no neighbours"),
         ([target("slow"), "--neighbours", "pair"], "slow makes no promise of its own"),
         ([target("mutates"), "--claim", "epsilon=1", "--neighbours", "pair"], "changes its input"),
-        ([target("short_batch"), "--claim", "epsilon=1", "--neighbours", "pair"], "asked for n=6"),
+        (
+            [target("short_batch"), "--claim", "epsilon=1", "--neighbours", "pair"],
+            "asked for n=1 outputs, got 0",
+        ),
         (["missing.json"], "missing.json cannot be read"),
         ([str(TARGETS.parent) + ".py::f"], "does not exist"),
     ],
