@@ -14,6 +14,7 @@ import argparse
 import json
 import math
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -333,7 +334,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--leak-runs", type=int, default=500, help="runs a certified leak (500)")
     parser.add_argument("--pairs", type=int, default=2000, help="pairs a run (2000)")
     parser.add_argument("--quick", action="store_true", help="40 runs of 300 pairs, to try it")
-    parser.add_argument("--processes", type=int, default=2, help="processes (2)")
+    cores = os.cpu_count() or 1
+    parser.add_argument("--processes", type=int, default=cores, help=f"processes ({cores})")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="where the JSON goes")
     chosen = parser.parse_args(arguments)
     sizes = (40, 20, 300) if chosen.quick else (chosen.runs, chosen.leak_runs, chosen.pairs)

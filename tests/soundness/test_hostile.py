@@ -21,13 +21,15 @@ PAIRS = 120
 
 def refuted(mechanism, *, runs=RUNS, budget=PAIRS, claim=CLAIM, alpha=ALPHA, **settings):
     """The seeds with which a mechanism that ignores its data is refuted."""
-    return [
-        seed
-        for seed in range(runs)
-        if tollens.audit(
+    found = []
+    for seed in range(runs):
+        verdict = tollens.audit(
             mechanism, claim, neighbours=(0, 1), budget=budget, alpha=alpha, seed=seed, **settings
-        ).refuted
-    ]
+        )
+        assert math.isfinite(verdict.log_e_value)
+        assert math.isfinite(verdict.epsilon_lower)
+        found += [seed] if verdict.refuted else []
+    return found
 
 
 def cauchy(data, rng):
