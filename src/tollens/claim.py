@@ -175,7 +175,7 @@ def accountant(dp_event_or_pld: object, *, ordered: bool = False) -> Claim:
     ...     def get_delta_for_epsilon(self, epsilon):
     ...         return gaussian(1).delta(epsilon)
     >>> str(accountant(Pld()))
-    'accountant: epsilon=4.4 at delta=1e-05'
+    'accountant: epsilon=4.379 at delta=1e-05'
     """
     from tollens.accounting import delta_function
 

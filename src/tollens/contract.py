@@ -36,7 +36,7 @@ class Claim(ABC):
 
     >>> import tollens
     >>> claim = tollens.approx("ln 3", 0.1)
-    >>> claim.support(1, 3), round(claim.support(1, 1), 3)
+    >>> round(claim.support(1, 3), 6), round(claim.support(1, 1), 3)
     (0.1, 0.55)
     """
 

@@ -25,7 +25,7 @@ class UsageError(TollensError):
     r"""The call or its settings are wrong; `findings` lists every problem found.
 
     >>> str(UsageError(["alpha is 2; it must lie in (0, 1)", "budget is 0; use at least 1"]))
-    '2 problems:\\n  - alpha is 2; it must lie in (0, 1)\\n  - budget is 0; use at least 1'
+    '2 problems:\n  - alpha is 2; it must lie in (0, 1)\n  - budget is 0; use at least 1'
     >>> str(UsageError("alpha is 2; it must lie in (0, 1)"))
     'alpha is 2; it must lie in (0, 1)'
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -15,8 +16,28 @@ from tollens.quantity import Quantity, quantity
 from tollens.region import Boundary, lines, outer
 
 
+class _Polygon(Claim):
+    """A claim whose region is given by a piecewise-linear upper boundary."""
+
+    @property
+    @abstractmethod
+    def _boundary(self) -> Boundary:
+        """The upper boundary, nowhere below the true one."""
+
+    def _hockey_stick(self, ratio: float) -> float:
+        return self._boundary.hockey_stick(ratio)
+
+
+class _Curved(Claim):
+    """A claim that is a family of (epsilon, delta) inequalities, tested at its tangents."""
+
+    def promises(self) -> tuple[Promise, ...]:
+        """Tangents from epsilon = 0 to where delta(epsilon) has become small."""
+        return tangents(self)
+
+
 @dataclass(frozen=True)
-class PureClaim(Claim):
+class PureClaim(_Polygon):
     """P(A(x) in S) <= e^epsilon P(A(x') in S) for every set S of outputs (Dwork et al. 2006)."""
 
     bound: Quantity
@@ -26,9 +47,6 @@ class PureClaim(Claim):
     @cached_property
     def _boundary(self) -> Boundary:
         return _approx_boundary(self.bound.value, 0.0, self.ordered)
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._boundary.hockey_stick(ratio)
 
     def promises(self) -> tuple[Promise, ...]:
         """The claim itself."""
@@ -54,7 +72,7 @@ class PureClaim(Claim):
 
 
 @dataclass(frozen=True)
-class ApproxClaim(Claim):
+class ApproxClaim(_Polygon):
     """P(A(x) in S) <= e^epsilon P(A(x') in S) + delta for every set S (Dwork et al. 2006)."""
 
     bound: Quantity
@@ -65,9 +83,6 @@ class ApproxClaim(Claim):
     @cached_property
     def _boundary(self) -> Boundary:
         return _approx_boundary(self.bound.value, self.slack.value, self.ordered)
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._boundary.hockey_stick(ratio)
 
     def promises(self) -> tuple[Promise, ...]:
         """The claim itself, an inequality for each order."""
@@ -94,7 +109,7 @@ class ApproxClaim(Claim):
 
 
 @dataclass(frozen=True)
-class GaussianClaim(Claim):
+class GaussianClaim(_Curved):
     """mu-GDP: no test does better than telling N(0, 1) from N(mu, 1) (Dong, Roth, Su 2022)."""
 
     mu: Quantity
@@ -103,10 +118,6 @@ class GaussianClaim(Claim):
 
     def _hockey_stick(self, ratio: float) -> float:
         return divergence.gaussian_hockey_stick(self.mu.value, ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Tangents of the curve from epsilon = 0 to where delta(epsilon) has become small."""
-        return tangents(self)
 
     def words(self) -> str:
         """The promise in words."""
@@ -123,7 +134,7 @@ class GaussianClaim(Claim):
 
 
 @dataclass(frozen=True)
-class ZCDPClaim(Claim):
+class ZCDPClaim(_Polygon, _Curved):
     """D_alpha(A(x) || A(x')) <= rho alpha for every order alpha > 1 (Bun, Steinke 2016)."""
 
     rho: Quantity
@@ -134,13 +145,6 @@ class ZCDPClaim(Claim):
     def _boundary(self) -> Boundary:
         orders = divergence.ORDERS
         return outer(divergence.renyi_curve(orders, self.rho.value * orders, self.ordered))
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._boundary.hockey_stick(ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Tangents of the exact region for two-valued tests."""
-        return tangents(self)
 
     def words(self) -> str:
         """The promise in words."""
@@ -157,7 +161,7 @@ class ZCDPClaim(Claim):
 
 
 @dataclass(frozen=True)
-class RenyiClaim(Claim):
+class RenyiClaim(_Polygon, _Curved):
     """D_alpha(A(x) || A(x')) <= epsilon for one order alpha > 1 (Mironov 2017)."""
 
     order: Quantity
@@ -171,13 +175,6 @@ class RenyiClaim(Claim):
             np.array([self.order.value]), np.array([self.bound.value]), self.ordered
         )
         return outer(curve)
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._boundary.hockey_stick(ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Tangents of the exact region for two-valued tests."""
-        return tangents(self)
 
     def words(self) -> str:
         """The promise in words."""
@@ -194,7 +191,7 @@ class RenyiClaim(Claim):
 
 
 @dataclass(frozen=True)
-class TradeoffClaim(Claim):
+class TradeoffClaim(_Polygon, _Curved):
     """f-DP: the type II error of every test is at least f(type I error) (Dong, Roth, Su 2022)."""
 
     alphas: tuple[float, ...]
@@ -203,36 +200,29 @@ class TradeoffClaim(Claim):
     kind: ClassVar[str] = "tradeoff"
 
     @cached_property
-    def _both(self) -> Boundary:
+    def _boundary(self) -> Boundary:
         own = Boundary(self.alphas, tuple(1.0 - beta for beta in self.betas))
         if self.ordered:
             return own
         mirrored = own.mirrored()
         return outer(lambda q: np.minimum(own.heights(q), mirrored.heights(q)))
 
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._both.hockey_stick(ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Tangents of the curve."""
-        return tangents(self)
-
     def words(self) -> str:
         """The promise in words."""
         return (
             "every test that tells two neighbouring inputs apart has a type II error of at least "
-            f"f(type I error), a curve with f(0.05) = {1 - self._both.height(0.05):.4g}"
+            f"f(type I error), a curve with f(0.05) = {1 - self._boundary.height(0.05):.4g}"
         )
 
     def _parameters(self) -> Json:
         return {"alpha": list(self.alphas), "beta": list(self.betas)}
 
     def _formula(self) -> str:
-        return f"f(0.05)={1 - self._both.height(0.05):.4g}"
+        return f"f(0.05)={1 - self._boundary.height(0.05):.4g}"
 
 
 @dataclass(frozen=True)
-class ProfileClaim(Claim):
+class ProfileClaim(_Polygon, _Curved):
     """(epsilon_k, delta_k)-DP for every k of a table; what an accountant or a PLD promises."""
 
     epsilons: tuple[float, ...]
@@ -244,13 +234,6 @@ class ProfileClaim(Claim):
     @cached_property
     def _boundary(self) -> Boundary:
         return lines(np.asarray(self.epsilons), np.asarray(self.deltas), ordered=self.ordered)
-
-    def _hockey_stick(self, ratio: float) -> float:
-        return self._boundary.hockey_stick(ratio)
-
-    def promises(self) -> tuple[Promise, ...]:
-        """Tangents of the region that all lines of the table leave."""
-        return tangents(self)
 
     def words(self) -> str:
         """The promise in words."""

@@ -18,7 +18,7 @@ _SPECIAL = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 def to_jsonable(value: object, _depth: int = 0) -> object:
     r"""Plain data that `json` can write; an object it does not know becomes {"repr": text}.
 
-    >>> to_jsonable({"a": float("inf"), "b": b"\\x00", "c": np.arange(2), "d": Fraction(1, 3)})
+    >>> to_jsonable({"a": float("inf"), "b": b"\x00", "c": np.arange(2), "d": Fraction(1, 3)})
     {'a': 'Infinity', 'b': {'bytes': 'AA=='}, 'c': [0, 1], 'd': '1/3'}
     """
     if isinstance(value, np.generic):
@@ -55,7 +55,7 @@ def data_from_json(value: object, _depth: int = 0) -> object:
     r"""Data as a mechanism takes it: the special texts and bytes objects of `to_jsonable` undone.
 
     >>> data_from_json([1, "NaN", {"bytes": "AA=="}])
-    [1, nan, b'\\x00']
+    [1, nan, b'\x00']
     """
     if _depth > 200:
         raise UsageError("data nested more than 200 deep cannot be read")

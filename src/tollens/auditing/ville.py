@@ -63,8 +63,8 @@ def worst_approx(factors: Factors, epsilon: Array, delta: Array) -> Array:
 
     >>> import numpy as np
     >>> f = Factors(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    >>> worst_approx(f, np.log(3.0), np.array(0.1)).round(6).item()   # 1 + support(1, 1)
-    1.55
+    >>> worst_approx(f, np.log(3.0), np.array(0.1)).round(6).item()   # P = (1, 0), Q = (.3, .7)
+    1.7
     """
     e = np.exp(epsilon)
     a_max, b_max = factors.a.max(axis=-1), factors.b.max(axis=-1)
