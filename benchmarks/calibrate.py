@@ -5,7 +5,7 @@ runs that ever refute it may not exceed alpha. *Certified leaks*: runs in which 
 ever exceeds the true epsilon, for claims below, at and above the truth; the share may not exceed
 alpha either. The limit of a row is alpha plus three standard errors at that rate.
 
-    python -m benchmarks.calibrate [--runs 1000] [--leak-runs 500] [--pairs 2000] [--quick]
+    python -m benchmarks.calibrate [--runs 1000] [--pairs 2000] [--only TEXT] [--quick]
 """
 
 from __future__ import annotations
@@ -288,13 +288,17 @@ def _one_thread() -> None:
     threadpool_limits(1)
 
 
-def measure(alarm_runs: int, leak_runs: int, pairs: int, processes: int) -> list[Row]:
-    """All rows of both tables; progress goes to stderr."""
+def measure(
+    alarm_runs: int, leak_runs: int, pairs: int, processes: int, only: str = ""
+) -> list[Row]:
+    """The rows of both tables whose case has `only` in its name; progress goes to stderr."""
     rows = []
     context = multiprocessing.get_context("fork")
     with context.Pool(processes, initializer=_one_thread) as pool:
         for (table, cases), runs in zip(_TABLES.items(), (alarm_runs, leak_runs), strict=True):
             for number, case in enumerate(cases):
+                if only not in case.name:
+                    continue
                 started = time.perf_counter()
                 jobs = [(table, number, run, pairs) for run in range(runs)]
                 found = pool.map(_job, jobs, chunksize=max(1, runs // (8 * processes)))
@@ -333,13 +337,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=1000, help="runs a claim that holds (1000)")
     parser.add_argument("--leak-runs", type=int, default=500, help="runs a certified leak (500)")
     parser.add_argument("--pairs", type=int, default=2000, help="pairs a run (2000)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name has TEXT")
     parser.add_argument("--quick", action="store_true", help="40 runs of 300 pairs, to try it")
     cores = os.cpu_count() or 1
     parser.add_argument("--processes", type=int, default=cores, help=f"processes ({cores})")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="where the JSON goes")
     chosen = parser.parse_args(arguments)
     sizes = (40, 20, 300) if chosen.quick else (chosen.runs, chosen.leak_runs, chosen.pairs)
-    rows = measure(*sizes, chosen.processes)
+    rows = measure(*sizes, chosen.processes, chosen.only)
     print("\n".join(_line(row) for row in rows))
     content = {"alpha": ALPHA, "tollens": tollens.__version__, "rows": [asdict(r) for r in rows]}
     chosen.output.parent.mkdir(parents=True, exist_ok=True)

@@ -100,12 +100,12 @@ class Encoder:
     """
 
     def __init__(self) -> None:
-        self._shapes: dict[str, int] = {}
+        self._shapes: dict[int, str] = {}
         self._texts: dict[int, str] = {}
 
     def shape_name(self, shape: int) -> str:
         """The name of a shape number, such as `float` or `(2,) float`."""
-        return self.shape_names[shape]
+        return self._shapes[shape]
 
     def text_of(self, key: int) -> str | None:
         """A readable form of an exact value seen before; None where it was not remembered."""
@@ -113,8 +113,8 @@ class Encoder:
 
     @property
     def shape_names(self) -> list[str]:
-        """The names of all shapes seen, in the order of their numbers."""
-        return list(self._shapes)
+        """The names of all shapes seen, in the order in which they came."""
+        return list(self._shapes.values())
 
     @property
     def texts(self) -> dict[int, str]:
@@ -123,8 +123,13 @@ class Encoder:
 
     def restore(self, shape_names: Sequence[str], texts: Mapping[int, str]) -> None:
         """Make an empty encoder know the shapes and texts of another."""
-        self._shapes = {name: number for number, name in enumerate(shape_names)}
+        for name in shape_names:
+            self._shape(name)
         self._texts = dict(texts)
+
+    def knows(self, shapes: NDArray[np.int64]) -> bool:
+        """Whether all of these shape numbers have names."""
+        return set(np.unique(shapes).tolist()) <= set(self._shapes)
 
     def encode(self, outputs: Sequence[object] | NDArray[np.generic]) -> Outputs:
         """Encode a batch: an array whose first axis counts the outputs, or a sequence of them."""
@@ -138,7 +143,10 @@ class Encoder:
         return self._encode_each(list(outputs))
 
     def _shape(self, name: str) -> int:
-        return self._shapes.setdefault(name, len(self._shapes))
+        """A number that depends on the name alone, not on what came before."""
+        number = _digest(name) >> 1
+        self._shapes.setdefault(number, name)
+        return number
 
     def _remember(self, key: int, text: Callable[[], str]) -> None:
         if key not in self._texts and len(self._texts) < _REMEMBERED:

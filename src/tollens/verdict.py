@@ -25,6 +25,11 @@ Json = dict[str, object]
 
 SCHEMA = "tollens/verdict/1"
 
+ASSUMPTIONS = (
+    "x and x' are neighbours, the claim binds each run, and runs are fresh: none influences another"
+)
+"""What must hold for a verdict, printed with each."""
+
 
 class Outcome(Enum):
     """The three outcomes; there is no "private" one."""
@@ -155,6 +160,7 @@ class Verdict:
             rows.append(("power", self.power_text()))
         rows.append(("pair", self._pair_text()))
         rows.append(("looked at", "values, types, lengths, exceptions; not the bits of floats"))
+        rows.append(("assumed", ASSUMPTIONS))
         rows.append(("reason", self.reason.value))
         rows.extend(("note", note) for note in self.notes)
         rows.append(("replay", self._replay_text()))

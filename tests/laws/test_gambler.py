@@ -158,7 +158,6 @@ class TestPredictability:
             curves.append([w for n, w in audit.verdict().evidence.curve if n < PAIRS - 8])
         assert curves[0] == pytest.approx(curves[1], abs=1e-12)
 
-    @pytest.mark.xfail(strict=True, reason="ties between shapes go to the one that x shows first")
     def test_nor_does_the_shape_that_x_will_show_first(self):
         rng = np.random.default_rng(0)
         y = [int(rng.integers(0, 5)) if i % 2 else float(rng.normal()) for i in range(60)]

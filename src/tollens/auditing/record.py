@@ -78,8 +78,7 @@ def rescore(text: str) -> Verdict:
         raise UsageError(f"evidence: the recorded outputs cannot be read ({error!r})") from None
     if len(x) != len(y):
         raise UsageError(f"evidence: {len(x)} outputs of x but {len(y)} of x_prime")
-    shapes = np.concatenate([x.shapes, y.shapes])
-    if len(shapes) and not 0 <= shapes.min() <= shapes.max() < len(data["shapes"]):
+    if not gambler.encoder.knows(np.concatenate([x.shapes, y.shapes])):
         raise UsageError("evidence: an output has a shape that is not in the list of shapes")
     gambler.update(x, y)
     again = conclude(
