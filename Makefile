@@ -34,11 +34,11 @@ test: $(STAMP)   ## everything that must hold: style, types, directions, tests, 
 	$(BIN)/python -m pytest -n auto --durations=8
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
 
-bench: $(STAMP)  ## the benchmark tables (about ten minutes), written to benchmarks/results
-	$(BIN)/python -m benchmarks.bench
+bench: $(STAMP)  ## the benchmark tables with their targets, ten minutes (BENCH=--full: hours)
+	$(BIN)/python -m benchmarks.bench $(BENCH)
 
-calibrate: $(STAMP)  ## false alarms at the boundary, in full (about half an hour)
-	$(BIN)/python -m benchmarks.calibrate
+calibrate: $(STAMP)  ## false alarms at the boundary, in full: hours, goes on where it stopped
+	$(BIN)/python -m benchmarks.calibrate $(CALIBRATE)
 
 docs: $(STAMP)   ## generate and build the documentation
 	$(BIN)/python docs/generate.py

@@ -5,20 +5,27 @@ runs that ever refute it may not exceed alpha. *Certified leaks*: runs in which 
 ever exceeds the true epsilon, for claims below, at and above the truth; the share may not exceed
 alpha either. The limit of a row is alpha plus three standard errors at that rate.
 
-    python -m benchmarks.calibrate [--runs 1000] [--pairs 2000] [--only TEXT] [--quick]
+    python -m benchmarks.calibrate [--runs 2000] [--pairs 5000] [--only TEXT] [--quick] [--list]
+
+The full form takes hours. Each finished row is written at once, with the version of tollens and a
+digest of the sources of the audit: a later call measures only what is missing or was measured of
+other sources, so it may be stopped at any time. `--again` measures all.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import multiprocessing
+import multiprocessing.pool
 import os
 import sys
 import time
+import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +35,13 @@ from threadpoolctl import threadpool_limits
 
 import tollens
 from tollens.auditing.sequential import Gambler
+from tollens.errors import UsageError
+from tollens.zoo import get
 
 ALPHA = 0.05
 RESULTS = Path(__file__).parent / "results" / "calibration.json"
 LOOKS = 6
+PAIRS_OF_INPUTS = 50
 
 Outputs = NDArray[np.generic]
 Draw = Callable[[np.random.Generator, int], Outputs]
@@ -49,18 +59,25 @@ class Pair:
 
 @dataclass(frozen=True)
 class Case:
-    """A pair of laws and the claim that is tested on runs of it."""
+    """A pair of laws and the claim that is tested on runs of it.
+
+    `relation` counts pairs of inputs: if there are several, `tollens.audit` chooses among them.
+    """
 
     name: str
     pair: Pair
     claim: tollens.Claim
     holds: bool
     coupling: str = "independent"
+    relation: int = 1
 
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured for a case: errors are alarms or too large bounds."""
+    """What was measured for a case: errors are alarms or too large bounds.
+
+    `cost` is the mean CPU time of a run in seconds, drawing included; `digest` names the sources.
+    """
 
     table: str
     case: str
@@ -73,6 +90,9 @@ class Row:
     passed: bool
     refuted: int
     seconds: float
+    cost: float
+    tollens: str
+    digest: str
 
 
 def limit(runs: int, alpha: float = ALPHA) -> float:
@@ -169,6 +189,17 @@ def one_hot(epsilon: float, k: int = 5) -> Pair:
     return Pair(law(0), law(1), epsilon)
 
 
+def of_zoo(name: str) -> Pair:
+    """An entry of the zoo on its pair; its draws do not depend on the data."""
+    entry = get(name)
+    x, x_prime = entry.neighbours
+    return Pair(
+        lambda rng, n: np.asarray(entry.mechanism(x, n, rng)),
+        lambda rng, n: np.asarray(entry.mechanism(x_prime, n, rng)),
+        entry.true_epsilon,
+    )
+
+
 def boundary_cases() -> list[Case]:
     """Claims that hold with nothing to spare."""
     pure, ln3 = tollens.pure, math.log(3)
@@ -185,8 +216,20 @@ def boundary_cases() -> list[Case]:
         ("5 noisy counts, epsilon 1", noisy_counts(1.0), pure(1)),
         ("3 noisy sums that all move, epsilon 1", spread_counts(1.0), pure(1)),
         ("one-hot of 5, epsilon 1", one_hot(1.0), pure(1)),
+        ("histogram of 2, a record replaced", of_zoo("histogram-substitution-tight"), pure(1)),
+        ("sparse vector 1, its exact epsilon", of_zoo("svt1"), pure(get("svt1").true_epsilon)),
     ]
     return [Case(name, pair, claim, holds=True) for name, pair, claim in tight]
+
+
+def relation_cases() -> list[Case]:
+    """A relation of which every pair is at the boundary, so that no choice helps."""
+    case = Case(f"{PAIRS_OF_INPUTS} pairs of counts", laplace(1.0), tollens.pure(1), holds=True)
+    couplings = ("independent", "common", "auto")
+    return [
+        replace(case, name=f"{case.name}, {how}", coupling=how, relation=PAIRS_OF_INPUTS)
+        for how in couplings
+    ]
 
 
 def leak_cases() -> list[Case]:
@@ -211,7 +254,8 @@ def leak_cases() -> list[Case]:
 
 def coupled_cases(coupling: str) -> list[Case]:
     """Claims of `boundary_cases` again, on runs that may share their draws."""
-    kept = ("Laplace, epsilon 1", "randomised", "atom", "normal at", "one-hot", "5 noisy")
+    kept = ("Laplace", "two-sided", "randomised", "atom", "normal at", "normal, mu", "one-hot")
+    kept += ("5 noisy", "histogram", "sparse")
     return [
         Case(f"{case.name}, {coupling}", case.pair, case.claim, case.holds, coupling)
         for case in boundary_cases()
@@ -221,6 +265,8 @@ def coupled_cases(coupling: str) -> list[Case]:
 
 def refutes(case: Case, *, pairs: int, seed: Sequence[int], alpha: float = ALPHA) -> bool:
     """Whether one run of `pairs` pairs ever refutes the claim of the case."""
+    if case.relation > 1:
+        return _audit_relation(case, pairs, seed, alpha)
     return _gamble(case, pairs, seed, alpha, stop=True)[0]
 
 
@@ -256,6 +302,36 @@ def _gamble(
     return gambler.refuted, exceeded
 
 
+def _noisy_count(data: float, rng: np.random.Generator) -> float:
+    return data + rng.laplace()
+
+
+def _audit_relation(case: Case, pairs: int, seed: Sequence[int], alpha: float) -> bool:
+    """A run on many pairs of inputs: noisy counts with epsilon 1, by `tollens.audit`."""
+    relation = [(float(i + 1), float(i)) for i in range(case.relation)]
+    verdict = tollens.audit(
+        _noisy_count,
+        case.claim,
+        neighbours=relation,
+        alpha=alpha,
+        budget=pairs,
+        coupling=case.coupling,
+        seed=int(np.random.SeedSequence(list(seed)).generate_state(1)[0]),
+    )
+    return verdict.outcome is tollens.Outcome.REFUTED
+
+
+def possible(case: Case) -> bool:
+    """Whether this version of `tollens.audit` can run the case: it may know single pairs only."""
+    if case.relation == 1:
+        return True
+    try:
+        _audit_relation(case, 200, (0,), ALPHA)
+    except UsageError:
+        return False
+    return True
+
+
 def _draw(pair: Pair, rng: np.random.Generator, n: int, coupled: bool) -> tuple[Outputs, Outputs]:
     """n outputs of both sides; coupled ones take the same draws."""
     if not coupled:
@@ -266,19 +342,35 @@ def _draw(pair: Pair, rng: np.random.Generator, n: int, coupled: bool) -> tuple[
 
 
 _TABLES: dict[str, list[Case]] = {
-    "false alarms": [*boundary_cases(), *coupled_cases("common"), *coupled_cases("auto")],
+    "false alarms": [
+        *boundary_cases(),
+        *coupled_cases("common"),
+        *coupled_cases("auto"),
+        *relation_cases(),
+    ],
     "certified leaks": leak_cases(),
 }
 
 
-def _job(job: tuple[str, int, int, int]) -> tuple[bool, bool]:
+def digest() -> str:
+    """A short digest of the sources of the audit: with others, what was measured is stale."""
+    found = hashlib.sha256()
+    for path in sorted((Path(tollens.__file__).parent / "auditing").rglob("*.py")):
+        found.update(path.name.encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _job(job: tuple[str, int, int, int]) -> tuple[bool, bool, float]:
+    """Whether a run refuted, whether it erred, and its CPU seconds."""
     table, number, run, pairs = job
     case = _TABLES[table][number]
-    seed = (2026, sorted(_TABLES).index(table), number, run)
+    seed = (2026, zlib.crc32(f"{table}: {case.name}".encode()), run)
+    started = time.process_time()
     if table == "false alarms":
-        refuted = refutes(case, pairs=pairs, seed=seed)
-        return refuted, refuted
-    return overstates(case, pairs=pairs, seed=seed)
+        refuted = wrong = refutes(case, pairs=pairs, seed=seed)
+    else:
+        refuted, wrong = overstates(case, pairs=pairs, seed=seed)
+    return refuted, wrong, time.process_time() - started
 
 
 def _one_thread() -> None:
@@ -288,38 +380,62 @@ def _one_thread() -> None:
     threadpool_limits(1)
 
 
-def measure(
-    alarm_runs: int, leak_runs: int, pairs: int, processes: int, only: str = ""
-) -> list[Row]:
-    """The rows of both tables whose case has `only` in its name; progress goes to stderr."""
-    rows = []
-    context = multiprocessing.get_context("fork")
-    with context.Pool(processes, initializer=_one_thread) as pool:
-        for (table, cases), runs in zip(_TABLES.items(), (alarm_runs, leak_runs), strict=True):
-            for number, case in enumerate(cases):
-                if only not in case.name:
-                    continue
-                started = time.perf_counter()
-                jobs = [(table, number, run, pairs) for run in range(runs)]
-                found = pool.map(_job, jobs, chunksize=max(1, runs // (8 * processes)))
-                errors = sum(wrong for _, wrong in found)
-                rate = errors / runs
-                row = Row(
-                    table=table,
-                    case=case.name,
-                    runs=runs,
-                    pairs=pairs,
-                    errors=errors,
-                    rate=rate,
-                    standard_error=math.sqrt(rate * (1 - rate) / runs),
-                    limit=limit(runs),
-                    passed=rate <= limit(runs),
-                    refuted=sum(refuted for refuted, _ in found),
-                    seconds=time.perf_counter() - started,
-                )
-                rows.append(row)
-                print(_line(row), file=sys.stderr, flush=True)
-    return rows
+def chosen_cases(only: str) -> list[tuple[str, int]]:
+    """Table and number of the cases that have `only` in their name."""
+    return [
+        (table, number)
+        for table, cases in _TABLES.items()
+        for number, case in enumerate(cases)
+        if only in case.name or only == table
+    ]
+
+
+def measure_case(
+    pool: multiprocessing.pool.Pool, table: str, number: int, runs: int, pairs: int, source: str
+) -> Row:
+    """The row of one case."""
+    started = time.perf_counter()
+    jobs = [(table, number, run, pairs) for run in range(runs)]
+    found = pool.map(_job, jobs, chunksize=max(1, min(20, runs // 16)))
+    errors = sum(wrong for _, wrong, _ in found)
+    rate = errors / runs
+    return Row(
+        table=table,
+        case=_TABLES[table][number].name,
+        runs=runs,
+        pairs=pairs,
+        errors=errors,
+        rate=rate,
+        standard_error=math.sqrt(rate * (1 - rate) / runs),
+        limit=limit(runs),
+        passed=rate <= limit(runs),
+        refuted=sum(refuted for refuted, _, _ in found),
+        seconds=time.perf_counter() - started,
+        cost=sum(cost for _, _, cost in found) / runs,
+        tollens=tollens.__version__,
+        digest=source,
+    )
+
+
+def kept_rows(path: Path) -> dict[tuple[str, str], Row]:
+    """The rows that were measured before, by table and case; none of an older form."""
+    if not path.exists():
+        return {}
+    names = set(Row.__dataclass_fields__)
+    rows = json.loads(path.read_text(encoding="utf-8")).get("rows", [])
+    return {(row["table"], row["case"]): Row(**row) for row in rows if set(row) == names}
+
+
+def write(path: Path, rows: dict[tuple[str, str], Row]) -> None:
+    """All rows as JSON, in the order of the tables."""
+    order = [(table, case.name) for table, cases in _TABLES.items() for case in cases]
+    content = {
+        "alpha": ALPHA,
+        "tollens": tollens.__version__,
+        "rows": [asdict(rows[key]) for key in order if key in rows],
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def _line(row: Row) -> str:
@@ -327,29 +443,59 @@ def _line(row: Row) -> str:
     return (
         f"{row.table:<16} {row.case:<46} {row.rate:7.4f} ± {row.standard_error:.4f}"
         f"  limit {row.limit:.4f}  refuted {row.refuted:>5}/{row.runs}"
-        f"  {verdict}  {row.seconds:6.1f} s"
+        f"  {verdict}  {row.seconds:6.1f} s, {row.cost:.2f} s CPU a run of {row.pairs}"
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the table, write it as JSON; 1 where a row fails."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--runs", type=int, default=1000, help="runs a claim that holds (1000)")
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=2000, help="runs a claim that holds (2000)")
     parser.add_argument("--leak-runs", type=int, default=500, help="runs a certified leak (500)")
-    parser.add_argument("--pairs", type=int, default=2000, help="pairs a run (2000)")
-    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name has TEXT")
+    parser.add_argument("--pairs", type=int, default=5000, help="pairs a run (5000)")
+    only = "cases whose name has TEXT, or a whole table"
+    parser.add_argument("--only", default="", metavar="TEXT", help=only)
+    parser.add_argument("--list", action="store_true", help="name the cases and do nothing")
+    parser.add_argument("--again", action="store_true", help="measure what was measured before too")
     parser.add_argument("--quick", action="store_true", help="40 runs of 300 pairs, to try it")
     cores = os.cpu_count() or 1
     parser.add_argument("--processes", type=int, default=cores, help=f"processes ({cores})")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="where the JSON goes")
     chosen = parser.parse_args(arguments)
-    sizes = (40, 20, 300) if chosen.quick else (chosen.runs, chosen.leak_runs, chosen.pairs)
-    rows = measure(*sizes, chosen.processes, chosen.only)
-    print("\n".join(_line(row) for row in rows))
-    content = {"alpha": ALPHA, "tollens": tollens.__version__, "rows": [asdict(r) for r in rows]}
-    chosen.output.parent.mkdir(parents=True, exist_ok=True)
-    chosen.output.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    return 0 if all(row.passed for row in rows) else 1
+    if chosen.quick:
+        chosen.runs, chosen.leak_runs, chosen.pairs = 40, 20, 300
+    return chosen
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what is missing, print the table, keep it as JSON; 1 where a row fails."""
+    chosen = _options(arguments)
+    cases = chosen_cases(chosen.only)
+    if chosen.list:
+        print("\n".join(f"{table:<16} {_TABLES[table][number].name}" for table, number in cases))
+        return 0
+    rows, source, shown = kept_rows(chosen.output), digest(), []
+    context = multiprocessing.get_context("fork")
+    with context.Pool(chosen.processes, initializer=_one_thread) as pool:
+        for table, number in cases:
+            case = _TABLES[table][number]
+            runs = chosen.runs if table == "false alarms" else chosen.leak_runs
+            row = rows.get((table, case.name))
+            wanted = (runs, chosen.pairs, tollens.__version__, source)
+            if row is None or (row.runs, row.pairs, row.tollens, row.digest) != wanted:
+                row = None
+            if row is None or chosen.again:
+                if not possible(case):
+                    print(f"{table:<16} {case.name:<46} skipped: audit takes one pair only")
+                    continue
+                row = measure_case(pool, table, number, runs, chosen.pairs, source)
+                rows[table, case.name] = row
+                write(chosen.output, rows)
+                print(_line(row), file=sys.stderr, flush=True)
+            shown.append(row)
+    print("\n".join(_line(row) for row in shown))
+    return 0 if all(row.passed for row in shown) else 1
 
 
 if __name__ == "__main__":

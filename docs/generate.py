@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,6 +24,7 @@ from tollens.settings import KEYS
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "benchmarks" / "results" / "bench.md"
+RESULT = BENCH.with_suffix(".json")
 PEERS = ROOT / "benchmarks" / "peers.json"
 NOT_MEASURED = "run `make bench`"
 
@@ -226,22 +228,65 @@ def reasons() -> str:
 
 
 def bench() -> str:
-    """All tables of the last benchmark; headings become bold lines."""
+    """All tables of the last benchmark but the peers' task; headings become bold lines."""
     if not BENCH.exists():
         return f"Our own figures: {NOT_MEASURED}."
-    return re.sub(r"^#+ (.*)$", r"**\1**", BENCH.read_text(encoding="utf-8").strip(), flags=re.M)
+    sections = re.split(r"^(?=#+ )", BENCH.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    kept = "".join(part for part in sections if "The same task for all" not in part[:80])
+    return re.sub(r"^#+ (.*)$", r"**\1**", kept.strip(), flags=re.MULTILINE)
 
 
 def peers() -> str:
-    """One task for all tools: the table of the last benchmark, or ours still to be measured."""
-    if BENCH.exists():
-        for section in re.split(r"^#+ ", BENCH.read_text(encoding="utf-8"), flags=re.MULTILINE):
-            if section.startswith("The same task for all"):
-                return section.partition("\n")[2].strip()
-    rows = [("**tollens**", NOT_MEASURED, "", "")]
-    for row in json.loads(PEERS.read_text(encoding="utf-8"))["rows"]:
-        rows.append((row["tool"], row["runs"], row["broken_found"], row["correct_flagged"]))
-    return _table(("tool", "runs of the mechanism", "broken found", "correct flagged"), rows)
+    """One task for all tools: theirs as measured once, ours of the last benchmark."""
+    head = ("tool", "runs of the mechanism", "broken found", "correct flagged")
+    return _table(head, [row[:4] for row in _peers()])
+
+
+def peers_in_full() -> str:
+    """The same table with the sources."""
+    head = ("tool", "runs of the mechanism", "broken found", "correct flagged", "source")
+    return _table(head, _peers())
+
+
+def peers_further() -> str:
+    """What else was measured of other tools, beside ours where the last benchmark has it."""
+    rows = [
+        (row["tool"], row["measured"], row["result"], _ours(row["ours"]) if "ours" in row else "")
+        for row in _json(PEERS)["further"]
+    ]
+    return _table(("tool", "what was measured", "result", "tollens"), rows)
+
+
+def _peers() -> list[tuple[str, ...]]:
+    ours = _json(RESULT).get("peers")
+    name = "**tollens**, α = 1e-6 for the whole run"
+    first = (name, NOT_MEASURED, "", "", "this repository")
+    if ours:
+        found, flagged = (f"{ours[key]} of {ours['repeats']}" for key in ("found", "flagged"))
+        first = (name, f"{ours['median_runs']:.0f} (median)", found, flagged, first[4])
+    keys = ("tool", "runs", "broken_found", "correct_flagged", "source")
+    return [first, *(tuple(row[key] for key in keys) for row in _json(PEERS)["rows"])]
+
+
+def _ours(figure: str) -> str:
+    """One of our figures; the benchmark may not have it."""
+    result = _json(RESULT)
+    try:
+        if figure == "flagged":
+            ours = result["peers"]
+            return f"{ours['flagged']} of {ours['repeats']} (5000 pairs, α = 1e-6)"
+        half = [row for row in result["grid"] if row["ratio"] == 2 and row["claim"] <= 2]
+        found = sum(row["runs"] - row["not_refuted"] for row in half)
+        claims = ", ".join(f"{row['claim']:g}" for row in half)
+        return (
+            f"{found} of {sum(row['runs'] for row in half)} (ε = {claims}; α = {result['alpha']:g})"
+        )
+    except KeyError:
+        return NOT_MEASURED
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def floor() -> str:
@@ -318,6 +363,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "reasons": reasons,
     "bench": bench,
     "peers": peers,
+    "peers-in-full": peers_in_full,
+    "peers-further": peers_further,
     "floor": floor,
     "constants": constants,
 }

@@ -40,6 +40,7 @@ from tollens.errors import (
 from tollens.mechanism import batched
 from tollens.outputs import Raised
 from tollens.promises import promise
+from tollens.relations import Relation, add_remove, queries, substitute
 from tollens.verdict import Outcome, Reason, Verdict
 from tollens.witness import Witness
 
@@ -59,6 +60,7 @@ __all__ = [
     "Raised",
     "Reason",
     "RefutedError",
+    "Relation",
     "TargetError",
     "TollensError",
     "UsageError",
@@ -67,6 +69,7 @@ __all__ = [
     "Witness",
     "__version__",
     "accountant",
+    "add_remove",
     "approx",
     "audit",
     "batched",
@@ -76,7 +79,9 @@ __all__ = [
     "profile",
     "promise",
     "pure",
+    "queries",
     "renyi",
+    "substitute",
     "tradeoff",
     "zcdp",
 ]

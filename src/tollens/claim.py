@@ -142,19 +142,24 @@ def profile(delta_of_epsilon: Callable[[float], float], *, ordered: bool = False
     return _profile(delta_of_epsilon, ordered, "profile")
 
 
-def _profile(delta_of_epsilon: Callable[[float], float], ordered: bool, source: str) -> Claim:
+def _profile(
+    delta_of_epsilon: Callable[[float], float], ordered: bool, source: str, neighbours: str = ""
+) -> Claim:
     epsilons = np.unique(np.concatenate([np.linspace(0, 10, 201), np.geomspace(10, 50, 40)]))
     deltas = np.array([float(delta_of_epsilon(e)) for e in epsilons.tolist()])
     if not np.all((deltas >= -1e-12) & (deltas <= 1 + 1e-12)):
-        raise ClaimError("profile: delta(epsilon) must lie in [0, 1] for every epsilon >= 0")
+        raise ClaimError(f"{source}: delta(epsilon) must lie in [0, 1] for every epsilon >= 0")
     if np.any(np.diff(deltas) > 1e-9):
-        raise ClaimError("profile: delta(epsilon) must not increase with epsilon")
-    kept = _needed(epsilons, np.clip(deltas, 0.0, 1.0))
+        raise ClaimError(f"{source}: delta(epsilon) must not increase with epsilon")
+    # rounding may raise delta a little with epsilon: the later value then counts for both
+    deltas = np.maximum.accumulate(np.clip(deltas, 0.0, 1.0)[::-1])[::-1]
+    if deltas[-1] == 1.0:
+        raise ClaimError(
+            f"{source}: delta is 1 at every epsilon up to {epsilons[-1]:g}, which promises nothing"
+        )
+    kept = _needed(epsilons, deltas)
     return ProfileClaim(
-        tuple(epsilons[kept].tolist()),
-        tuple(np.clip(deltas, 0.0, 1.0)[kept].tolist()),
-        ordered,
-        source,
+        tuple(epsilons[kept].tolist()), tuple(deltas[kept].tolist()), ordered, source, neighbours
     )
 
 
@@ -166,10 +171,12 @@ def _needed(epsilons: Array, deltas: Array) -> NDArray[np.intp]:
 
 
 def accountant(dp_event_or_pld: object, *, ordered: bool = False) -> Claim:
-    """The claim that an accountant computes: a `dp_accounting` event or privacy loss distribution.
+    """The claim that an accountant computes: of a `dp_accounting` event, or a loss distribution.
 
-    Anything with `get_delta_for_epsilon(epsilon)` serves as a privacy loss distribution; an event
-    is composed by `dp_accounting.pld.PLDAccountant` first.
+    Anything with `get_delta_for_epsilon(epsilon)` serves as a privacy loss distribution. An event
+    is composed by `dp_accounting.pld.PLDAccountant`, for neighbours that add or remove one
+    record; an accountant that has composed events states its own neighbours. `words()` names
+    them.
 
     >>> class Pld:
     ...     def get_delta_for_epsilon(self, epsilon):
@@ -177,9 +184,10 @@ def accountant(dp_event_or_pld: object, *, ordered: bool = False) -> Claim:
     >>> str(accountant(Pld()))
     'accountant: epsilon=4.379 at delta=1e-05'
     """
-    from tollens.accounting import delta_function
+    from tollens.accounting import stated
 
-    return _profile(delta_function(dp_event_or_pld), ordered, "accountant")
+    delta, neighbours = stated(dp_event_or_pld)
+    return _profile(delta, ordered, "accountant", neighbours)
 
 
 _TEXT_FORMS: dict[frozenset[str], tuple[Callable[..., Claim], Sequence[str]]] = {
@@ -258,6 +266,8 @@ def claim_from_json(data: object) -> Claim:
     missing = [name for name in names if name not in data]
     if missing:
         raise ClaimError(f"claim of kind {kind}: {', '.join(missing)} missing")
+    if kind == "profile" and "neighbours" in data:
+        names = (*names, "neighbours")
     return make(*(data[name] for name in names), ordered=ordered)
 
 
@@ -297,7 +307,7 @@ def _tradeoff_from_table(alpha: object, beta: object, *, ordered: bool) -> Claim
 
 
 def _profile_from_table(
-    epsilons: object, deltas: object, source: object, *, ordered: bool
+    epsilons: object, deltas: object, source: object, neighbours: object = "", *, ordered: bool
 ) -> Claim:
     e, d = _floats(epsilons, "epsilons"), _floats(deltas, "deltas")
     if len(e) != len(d):
@@ -308,4 +318,4 @@ def _profile_from_table(
         raise ClaimError("claim of kind profile: delta must lie in [0, 1]")
     if not all(a < b for a, b in pairwise(e)) or any(b > a for a, b in pairwise(d)):
         raise ClaimError("claim of kind profile: epsilon must rise and delta must not")
-    return ProfileClaim(e, d, ordered, str(source))
+    return ProfileClaim(e, d, ordered, str(source), str(neighbours))

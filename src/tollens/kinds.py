@@ -229,6 +229,7 @@ class ProfileClaim(_Polygon, _Curved):
     deltas: tuple[float, ...]
     ordered: bool = False
     source: str = "profile"
+    neighbours: str = ""
     kind: ClassVar[str] = "profile"
 
     @cached_property
@@ -237,9 +238,10 @@ class ProfileClaim(_Polygon, _Curved):
 
     def words(self) -> str:
         """The promise in words."""
+        whose = f", for inputs {self.neighbours}" if self.neighbours else ""
         return (
             f"(epsilon, delta)-DP at each of {len(self.epsilons)} points of a privacy profile, "
-            f"for example {self._example()}"
+            f"for example {self._example()}{whose}"
         )
 
     def _example(self) -> str:
@@ -248,10 +250,12 @@ class ProfileClaim(_Polygon, _Curved):
         return f"epsilon={self.epsilon(delta):.4g} at delta={delta:.4g}"
 
     def _parameters(self) -> Json:
+        said = {"neighbours": self.neighbours} if self.neighbours else {}
         return {
             "epsilons": list(self.epsilons),
             "deltas": list(self.deltas),
             "source": self.source,
+            **said,
         }
 
     def _formula(self) -> str:

@@ -40,7 +40,10 @@ class Mechanism:
 
     `takes_rng` is False where the mechanism draws its own randomness (its runs cannot be
     repeated from a seed); `promise` is the claim that the object itself makes, if it makes one;
-    `packages` are those whose versions a verdict should name.
+    `packages` are those whose versions a verdict should name. `own_entropy` vouches for a
+    mechanism without `rng` that it draws from the operating system, so that copies of it in
+    several processes do not repeat each other. `target` is the text that names it, if it was
+    given as one: other processes load it by that.
     """
 
     name: str
@@ -49,6 +52,8 @@ class Mechanism:
     promise: Claim | None = None
     vectorised: bool = False
     packages: tuple[str, ...] = ()
+    own_entropy: bool = False
+    target: str | None = None
 
     def sample(self, data: object, n: int, rng: np.random.Generator) -> Batch:
         """Draw n outputs; `MechanismError` where the result is no batch of n."""

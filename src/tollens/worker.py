@@ -1,47 +1,74 @@
-"""Runs with a time limit: the mechanism lives in a process of its own.
+"""Runs in chunks: what any process does with its share of a block.
 
-A run that exceeds the limit is interrupted inside the process, so that whatever generator the
-mechanism keeps goes on from where it is; it is the output `Raised("Timeout")`. A run that cannot
-be interrupted has its process ended. A new process then goes on only for mechanisms that take
-their generator from us: any other would repeat the draws of the first.
-
-The process is a fork, so that any callable works. Its runs draw from the same streams as runs
-in the main process.
+A block of runs is cut into chunks of a fixed size, each with random streams of its own. So the
+outputs depend on the seed alone: not on how many processes there are, nor on which of them draws
+which chunk.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import random
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from collections import OrderedDict
+from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.errors import MechanismError, UsageError
-from tollens.mechanism import (
-    BatchFailed,
-    Mechanism,
-    TimeIsUp,
-    changes_input,
-    fingerprint,
-)
+from tollens.errors import MechanismError
+from tollens.mechanism import Mechanism, changes_input, fingerprint
 from tollens.neighbours import Pair
-from tollens.outputs import Raised
 from tollens.streams import EvidenceStream, Side
 
-TIMEOUT = Raised("Timeout", "the run exceeded the time limit")
-CRASH = Raised("Crash", "the process of the run ended")
-
-_GRACE = 1.0
-"""Seconds after the limit in which a run may still be interrupted from inside."""
-
 Batch = Sequence[object] | NDArray[np.generic]
+
+CHUNK = 8
+"""Runs in a chunk of a mechanism that makes one output a call."""
+
+BATCH_CHUNK = 2048
+"""Runs in a chunk of a batched mechanism: one call, unless the runs are coupled."""
+
+_WATCHED = 64
+"""Pairs whose data are watched at a time."""
+
+
+class Chunk(NamedTuple):
+    """Runs that are made together: chunk `number` of a block, with `n` runs of one side."""
+
+    side: Side
+    block: int
+    number: int
+    n: int
+    coupled: bool
+
+
+def chunks_of(
+    mechanism: Mechanism, side: Side, block: int, n: int, *, coupled: bool
+) -> list[Chunk]:
+    """The chunks of n runs of one side, in order; their size depends on the mechanism alone.
+
+    >>> from tollens.mechanism import from_callable
+    >>> [chunk.n for chunk in chunks_of(from_callable(len), Side.X, 0, 20, coupled=False)]
+    [8, 8, 4]
+    """
+    size = BATCH_CHUNK if mechanism.vectorised else CHUNK
+    return [
+        Chunk(side, block, start // size, min(size, n - start), coupled)
+        for start in range(0, n, size)
+    ]
+
+
+def draw_chunk(mechanism: Mechanism, data: object, chunk: Chunk, stream: EvidenceStream) -> Batch:
+    """The outputs of one chunk.
+
+    Coupled runs are made one by one, batched mechanisms too: in one call, draws of run i on one
+    side could be those of run j on the other, and pairs would not be independent of each other.
+    """
+    if not chunk.coupled:
+        rng = stream.generator(chunk.side, chunk.block, chunk.number)
+        return mechanism.sample(data, chunk.n, rng)
+    shared = stream.shared(chunk.block, chunk.n, chunk.number)
+    return [mechanism.sample(data, 1, rng)[0] for rng in shared]
 
 
 def draw(
@@ -54,206 +81,102 @@ def draw(
     *,
     coupled: bool,
 ) -> Batch:
-    """n outputs from the streams of one block, coupled with the other side or not.
+    """n outputs of one side of a block, chunk by chunk, coupled with the other side or not.
 
-    Coupled runs are made one by one, batched mechanisms too: in one call, draws of run i on one
-    side could be those of run j on the other, and pairs would not be independent of each other.
+    >>> from tollens.mechanism import from_callable
+    >>> mechanism = from_callable(lambda data, rng: rng.random())
+    >>> outputs = draw(mechanism, None, 20, EvidenceStream(7), Side.X, 0, coupled=False)
+    >>> outputs[8] == EvidenceStream(7).generator(Side.X, 0, chunk=1).random()
+    True
     """
-    if not coupled:
-        return mechanism.sample(data, n, stream.generator(side, block))
-    return [mechanism.sample(data, 1, rng)[0] for rng in stream.shared(block, n)]
+    chunks = chunks_of(mechanism, side, block, n, coupled=coupled)
+    return join([draw_chunk(mechanism, data, chunk, stream) for chunk in chunks])
 
 
-class _Request(NamedTuple):
-    """Runs that the worker is asked for: all n of a block, or those after the first `done`."""
+def join(batches: Sequence[Batch]) -> Batch:
+    """One batch of several: an array where all are plain arrays alike, else a list.
 
-    side: int
-    block: int
-    done: int
-    n: int
-    coupled: bool
-    together: bool
-
-
-def _generators(
-    stream: EvidenceStream, side: Side, request: _Request
-) -> Iterator[np.random.Generator]:
-    """A generator for each run that is left; independent runs go on in a new stream."""
-    if request.coupled:
-        yield from islice(stream.shared(request.block, request.n), request.done, None)
-        return
-    rng = stream.generator(side, request.block + (request.done << 32))
-    for _ in range(request.n - request.done):
-        yield rng
+    >>> join([np.zeros(2), np.ones(1)])
+    array([0., 0., 1.])
+    >>> join([[1, "a"], np.zeros(1)])
+    [1, 'a', np.float64(0.0)]
+    """
+    if len(batches) == 1:
+        return batches[0]
+    arrays = [batch for batch in batches if type(batch) is np.ndarray]
+    kinds = {(array.dtype, array.shape[1:]) for array in arrays}
+    if len(arrays) == len(batches) and len(kinds) == 1:
+        return np.concatenate(arrays)
+    return list(chain.from_iterable(batches))
 
 
-class TimedRuns:
-    """Draws runs of a mechanism with at most `timeout` seconds each; a context manager."""
+class DirectRuns:
+    """Runs in this process; now and then it is checked that the input is still what it was."""
 
-    def __init__(
-        self, mechanism: Mechanism, pair: Pair, stream: EvidenceStream, timeout: float
-    ) -> None:
-        if "fork" not in multiprocessing.get_all_start_methods():
-            raise UsageError("timeout needs a system that can fork processes; leave it out here")
-        self._mechanism, self._pair, self._stream = mechanism, pair, stream
-        self._timeout = timeout
-        self._context = multiprocessing.get_context("fork")
-        self._process: BaseProcess | None = None
-        self._pipe: Connection | None = None
+    def __init__(self, mechanism: Mechanism, stream: EvidenceStream) -> None:
+        self._mechanism, self._stream = mechanism, stream
+        self._watch = Watch(mechanism.name)
 
-    def __enter__(self) -> TimedRuns:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def sample(self, side: Side, block: int, n: int, *, coupled: bool) -> Batch:
-        """n outputs of one side; those that took too long are `TIMEOUT`.
-
-        Raises `BatchFailed` where a batched mechanism raised or took longer than n runs may, and
-        `MechanismError` where its process was lost and cannot be replaced.
-        """
-        if self._mechanism.vectorised:
-            self._send(_Request(int(side), block, 0, n, coupled, together=True))
-            output = self._receive(self._timeout * n)
-            if isinstance(output, Raised):
-                raise BatchFailed(f"a batch of {n} runs ended in {output}")
-            if isinstance(output, list | tuple | np.ndarray):
-                return output
-            raise MechanismError(f"{self._mechanism.name}: returned no batch of {n} outputs")
-        outputs: list[object] = []
-        while len(outputs) < n:
-            self._send(_Request(int(side), block, len(outputs), n, coupled, together=False))
-            while len(outputs) < n:
-                outputs.append(self._receive(self._timeout))
-                if self._process is None:
-                    break
+    def chunk(self, pair: Pair, chunk: Chunk) -> Batch:
+        """The outputs of one chunk; `MechanismError` where the input has changed."""
+        self._watch.start(pair)
+        outputs = draw_chunk(self._mechanism, data_of(pair, chunk.side), chunk, self._stream)
+        self._watch.look(pair, chunk.side)
         return outputs
 
-    def close(self) -> None:
-        """End the process."""
-        self._end()
+    def sample(self, pair: Pair, side: Side, block: int, n: int, *, coupled: bool) -> Batch:
+        """n outputs of one side, chunk by chunk."""
+        chunks = chunks_of(self._mechanism, side, block, n, coupled=coupled)
+        return join([self.chunk(pair, chunk) for chunk in chunks])
 
-    def _send(self, request: _Request) -> None:
-        if self._process is None or not self._process.is_alive():
-            self._end()
-            ours, theirs = self._context.Pipe()
-            arguments = (theirs, self._mechanism, self._pair, self._stream, self._timeout)
-            self._process = self._context.Process(target=_serve, args=arguments, daemon=True)
-            self._process.start()
-            theirs.close()
-            self._pipe = ours
-        if self._pipe is not None:
-            self._pipe.send(tuple(request))
-
-    def _receive(self, seconds: float) -> object:
-        """The next answer; where none comes or the process is lost, what happened instead."""
-        if self._pipe is None:
-            raise AssertionError("an answer is received after a request")
-        if not self._pipe.poll(seconds + _GRACE):
-            return self._lost(TIMEOUT, "could not be interrupted at its time limit")
-        try:
-            kind, value = self._pipe.recv()
-        except (EOFError, OSError):
-            return self._lost(CRASH, "ended its process")
-        if kind == "error":
-            raise MechanismError(str(value))
-        if kind == "failed":
-            raise BatchFailed(str(value))
-        return value
-
-    def _lost(self, output: Raised, what: str) -> Raised:
-        self._end()
-        if not self._mechanism.takes_rng:
-            raise MechanismError(
-                f"{self._mechanism.name}: a run {what}; a new process would repeat the draws of "
-                "the lost one, because the mechanism keeps its own generator. Give it a parameter "
-                "named rng and draw from that, or mend the run"
-            )
-        return output
-
-    def _end(self) -> None:
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._process = None
+    def both(self, pair: Pair, block: int, n: int, *, coupled: bool) -> tuple[Batch, Batch]:
+        """n outputs of x, then n of x'."""
+        x, y = (self.sample(pair, side, block, n, coupled=coupled) for side in Side)
+        return x, y
 
 
-def _serve(
-    pipe: Connection,
-    mechanism: Mechanism,
-    pair: Pair,
-    stream: EvidenceStream,
-    timeout: float,
-) -> None:
-    """The loop of the worker process.
+class Watch:
+    """Finds out that a mechanism changes its input, by a look now and then at each pair's data.
 
-    The global generators are seeded anew: a fork inherits their state, and two forks would
-    repeat each other's draws.
+    A look copies the data, so it is taken after the 1st, 2nd, 4th, 8th, ... chunk of a side.
     """
-    np.random.seed()  # noqa: NPY002 - libraries that are audited may draw from it
-    random.seed()
-    signal.signal(signal.SIGALRM, _time_is_up)
-    while True:
-        try:
-            request = _Request(*pipe.recv())
-        except (EOFError, OSError, KeyboardInterrupt):
-            return
-        side = Side(request.side)
-        data = pair.x if side is Side.X else pair.x_prime
-        before = fingerprint(data)
-        try:
-            if request.together:
-                pipe.send(("output", _whole(mechanism, data, stream, side, request, timeout)))
-            else:
-                for rng in _generators(stream, side, request):
-                    pipe.send(("output", _single(mechanism, data, rng, timeout)))
-            if fingerprint(data) != before:
-                raise MechanismError(changes_input(mechanism.name))
-        except KeyboardInterrupt:
-            return
-        except BatchFailed as error:
-            pipe.send(("failed", str(error)))
-        except MechanismError as error:
-            pipe.send(("error", str(error)))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the main process reports it
-            text = f"{mechanism.name}: a run's output could not be sent from its process"
-            pipe.send(("error", f"{text} ({type(error).__name__}: {error})"))
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._pairs: OrderedDict[int, tuple[Pair, dict[Side, _Seen]]] = OrderedDict()
+
+    def start(self, pair: Pair) -> None:
+        """Remember what the data are, before the first run on a pair."""
+        if id(pair) not in self._pairs:
+            seen = {side: _Seen(fingerprint(data_of(pair, side))) for side in Side}
+            self._pairs[id(pair)] = (pair, seen)
+            if len(self._pairs) > _WATCHED:
+                _, (old, sides) = self._pairs.popitem(last=False)
+                for side in Side:
+                    self._compare(old, side, sides[side])
+
+    def look(self, pair: Pair, side: Side) -> None:
+        """Count a chunk; `MechanismError` where it is time to look and the data have changed."""
+        seen = self._pairs[id(pair)][1][side]
+        seen.chunks += 1
+        if seen.chunks >= seen.next_look:
+            seen.next_look *= 2
+            self._compare(pair, side, seen)
+
+    def _compare(self, pair: Pair, side: Side, seen: _Seen) -> None:
+        if fingerprint(data_of(pair, side)) != seen.before:
+            raise MechanismError(changes_input(self._name))
 
 
-def _time_is_up(*_: object) -> None:
-    raise TimeIsUp
+class _Seen:
+    """What the data of one side were, and how many chunks have been drawn on them."""
+
+    __slots__ = ("before", "chunks", "next_look")
+
+    def __init__(self, before: object) -> None:
+        self.before, self.chunks, self.next_look = before, 0, 1
 
 
-def _limited(seconds: float, run: Callable[[], object]) -> object:
-    """The result of a run, or `TIMEOUT`."""
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        return run()
-    except TimeIsUp:
-        return TIMEOUT
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-
-
-def _single(mechanism: Mechanism, data: object, rng: np.random.Generator, timeout: float) -> object:
-    return _limited(timeout, lambda: mechanism.sample(data, 1, rng)[0])
-
-
-def _whole(
-    mechanism: Mechanism,
-    data: object,
-    stream: EvidenceStream,
-    side: Side,
-    request: _Request,
-    timeout: float,
-) -> object:
-    def run() -> object:
-        return draw(
-            mechanism, data, request.n, stream, side, request.block, coupled=request.coupled
-        )
-
-    return _limited(timeout * request.n, run)
+def data_of(pair: Pair, side: Side) -> object:
+    """The input of one side."""
+    return pair.x if side is Side.X else pair.x_prime

@@ -49,6 +49,13 @@ def test_a_function_is_a_mechanism_as_from_callable_reads_it():
     assert adapt(batched(lambda data, n, rng: np.zeros(n))).vectorised
 
 
+def test_a_function_without_a_module_is_a_mechanism_too():
+    names = {}
+    exec("def made(data, rng):\n    return data + rng.normal()", names)
+    assert names["made"].__module__ is None or names["made"].__module__ == "builtins"
+    assert adapt(names["made"]).takes_rng
+
+
 def test_a_mechanism_stays_what_it_is_and_keeps_its_promise():
     own = Mechanism("mine", lambda data, n, rng: [data] * n, takes_rng=False, promise=pure(2))
     assert adapt(own) is own
@@ -122,7 +129,7 @@ def test_no_library_is_imported_on_the_way():
         "import sys, functools\n"
         "from tollens.adapters import adapt\n"
         "adapt(lambda data: data); adapt(functools.partial(max, 3)); adapt(sum)\n"
-        "print(sorted({'opendp', 'diffprivlib', 'polars', 'sklearn'} & set(sys.modules)))"
+        "print(sorted({'opendp', 'diffprivlib', 'pydp', 'polars', 'sklearn'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

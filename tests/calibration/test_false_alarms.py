@@ -52,6 +52,9 @@ def test_the_same_laws_are_refuted_where_the_claim_is_too_small(name):
     )
 
 
+JOINT = ("all move", "atom", "histogram", "sparse")
+"""Laws whose largest ratio is on an event of several columns, or a rare one."""
+
 PURE = [case for case in calibrate.boundary_cases() if case.claim.leak_delta == 0]
 
 
@@ -71,5 +74,5 @@ def test_the_claims_hold_with_nothing_to_spare(case):
                 ratios += [abs(math.log(p / q))] if min(p, q) > 0.0004 else []
     claimed = case.pair.epsilon
     assert max(ratios) <= claimed * 1.05 + 0.2
-    if "all move" not in case.name and "atom" not in case.name:
+    if not any(word in case.name for word in JOINT):
         assert max(ratios) >= claimed * 0.9 - 0.02

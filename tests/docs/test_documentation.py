@@ -26,7 +26,7 @@ PAGES = [
     ROOT / "CHANGELOG.md",
     *sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts),
 ]
-OPTIONAL = ("opendp", "diffprivlib", "dp_accounting")
+OPTIONAL = ("opendp", "diffprivlib", "pydp", "dp_accounting")
 GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
 
 _FENCE = re.compile(r"^```(?P<language>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

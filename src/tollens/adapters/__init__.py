@@ -12,7 +12,7 @@ import inspect
 from dataclasses import replace
 from typing import Protocol
 
-from tollens.adapters import diffprivlib, opendp
+from tollens.adapters import diffprivlib, opendp, pydp
 from tollens.claim import Claim
 from tollens.errors import UsageError
 from tollens.mechanism import Mechanism, from_callable
@@ -31,7 +31,12 @@ class Adapter(Protocol):
         """Read what it promises at input distance `d_in`; `UsageError` where it does not say."""
 
 
-_ADAPTERS: tuple[Adapter, ...] = (opendp, diffprivlib)
+_ADAPTERS: tuple[Adapter, ...] = (opendp, diffprivlib, pydp)
+
+_METHODS = (
+    *("__call__", "invoke", "randomise"),  # OpenDP, diffprivlib
+    *("quick_result", "add_noise", "should_keep"),  # PyDP
+)
 
 
 def adapt(mechanism: object, *, d_in: object = 1) -> Mechanism:
@@ -87,7 +92,7 @@ def _find(mechanism: object) -> tuple[Adapter, object] | None:
     target = mechanism
     while isinstance(target, functools.partial) and not (target.args or target.keywords):
         target = target.func
-    if inspect.ismethod(target) and target.__name__ in ("__call__", "invoke", "randomise"):
+    if inspect.ismethod(target) and target.__name__ in _METHODS:
         target = target.__self__
     for adapter in _ADAPTERS:
         if adapter.recognises(target):

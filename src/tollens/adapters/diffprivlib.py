@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import random
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping
@@ -42,7 +43,9 @@ def wrap(mechanism: object) -> Mechanism:
     """
     if _is_tool(mechanism):
         _check_tool(mechanism)
-        return _warning_once(functools.partial(_release, mechanism), _name(mechanism))
+        own_entropy = _parameters(mechanism)["random_state"].default is None
+        release = functools.partial(_release, mechanism)
+        return _warning_once(release, _name(mechanism), own_entropy=own_entropy)
     randomise = getattr(mechanism, "randomise", None)
     if randomise is None:
         raise UsageError(
@@ -55,7 +58,8 @@ def wrap(mechanism: object) -> Mechanism:
             f"{_name(mechanism)} holds its data (the utilities) itself; give a function of them "
             f"that makes a fresh {type(mechanism).__name__} and calls randomise()"
         )
-    return _warning_once(randomise, _name(mechanism))
+    own_entropy = isinstance(getattr(mechanism, "_rng", None), random.SystemRandom)
+    return _warning_once(randomise, _name(mechanism), own_entropy=own_entropy)
 
 
 def read_promise(mechanism: object, d_in: object) -> Claim:
@@ -81,13 +85,21 @@ def read_promise(mechanism: object, d_in: object) -> Claim:
 
 def _is_tool(mechanism: object) -> bool:
     function = mechanism.func if isinstance(mechanism, functools.partial) else mechanism
-    return inspect.isfunction(function) and function.__module__.startswith("diffprivlib.tools.")
+    module = getattr(function, "__module__", None) or ""  # None for a function that `exec` made
+    return inspect.isfunction(function) and module.startswith("diffprivlib.tools.")
 
 
-def _warning_once(function: Callable[[object], object], name: str) -> Mechanism:
+def _warning_once(
+    function: Callable[[object], object], name: str, *, own_entropy: bool
+) -> Mechanism:
+    """A mechanism; `own_entropy` where no `random_state` was given, see `Mechanism`.
+
+    Without one, diffprivlib draws from the operating system, and here and there from numpy's
+    global generator, which every process seeds anew.
+    """
     each = from_callable(function, name=name)
     sampler = functools.partial(_sample, each, set())
-    return replace(each, sampler=sampler, packages=("diffprivlib",))
+    return replace(each, sampler=sampler, packages=("diffprivlib",), own_entropy=own_entropy)
 
 
 def _sample(

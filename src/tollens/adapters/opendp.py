@@ -56,7 +56,12 @@ def wrap(mechanism: object) -> Mechanism:
             why = _BOUND
         raise UsageError(f"an OpenDP {kind.strip('_')} {why}")
     each = from_callable(functools.partial(_release, mechanism), name=_name(mechanism))
-    return replace(each, sampler=functools.partial(_sample, each), packages=("opendp",))
+    return replace(
+        each,
+        sampler=functools.partial(_sample, each),
+        packages=("opendp",),
+        own_entropy=not _may_hold_functions(),
+    )
 
 
 def read_promise(mechanism: object, d_in: object) -> Claim:
@@ -95,6 +100,16 @@ def _release(measurement: Any, data: object) -> object:
         return cast(object, output)
     frame = output.collect()
     return cast(object, frame.sort(frame.columns).to_dict(as_series=False))
+
+
+def _may_hold_functions() -> bool:
+    """Whether measurements may call Python functions, whose randomness nobody knows.
+
+    OpenDP builds such measurements only after `enable_features("honest-but-curious")`.
+    """
+    import opendp.mod  # imported already: the measurement comes from it
+
+    return "honest-but-curious" in getattr(opendp.mod, "GLOBAL_FEATURES", {"honest-but-curious"})
 
 
 def _input_distance(measurement: Any, d_in: object) -> object:

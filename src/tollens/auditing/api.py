@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from tollens.adapters import adapt, promised
 from tollens.auditing import kernel
+from tollens.auditing.bandit import Bandit
 from tollens.auditing.conclude import Circumstances, conclude
 from tollens.auditing.kernel_audit import kernel_setting
 from tollens.auditing.power import fewest_pairs
@@ -21,14 +23,18 @@ from tollens.auditing.sequential import Gambler
 from tollens.claim import Claim, parse_claim
 from tollens.errors import UsageError
 from tollens.mechanism import Mechanism
-from tollens.neighbours import Pair, as_pair
+from tollens.neighbours import Pair
+from tollens.parallel import parallel_finding
 from tollens.promises import declared
+from tollens.relations import Relation, as_relation
 from tollens.streams import fresh_seed
 from tollens.targets import load_target
 from tollens.verdict import Verdict
 
 Batch = Sequence[object] | NDArray[np.generic]
 T = TypeVar("T")
+
+_STREAM = Pair(None, None, "the caller's stream")
 
 _CHOICES = {
     "until": ("refuted", "budget"),
@@ -55,13 +61,16 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     delta: float | None = None,
     progress: Callable[[Progress], None] | None = None,
     recorder: Recorder | None = None,
+    target: str | None = None,
 ) -> Verdict:
     """Bet against a claim on runs of a mechanism, until it is refuted or the budget is spent.
 
     `mechanism` is a callable of `(data)` or `(data, rng)`, one wrapped by `tollens.batched`, an
     object of a supported library, or a text such as `"path/file.py::name"`. `claim` is a claim or
     its text form; None asks the object (or its declared promise) for one. `neighbours` is one
-    pair `(x, x_prime)`, taken on the caller's word.
+    pair `(x, x_prime)`, a list of pairs, or a relation such as `tollens.add_remove(data)`, taken
+    on the caller's word; which of many pairs is run next is chosen from the past, all under one
+    alpha.
 
     `alpha` is the probability with which a true claim is ever refuted by this call. `budget`
     counts pairs of runs, burn-in included. `until="budget"` goes on after the refutation to
@@ -70,6 +79,8 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     mechanism that takes `rng` is run on x and x' with the same draws: "auto" chooses what gains
     more, round by round, from the past. With a seed, a mechanism
     that takes `rng` gives the same verdict twice. `progress` is called after each block of runs.
+    `workers` processes sample at a time; the verdict of a seed does not depend on how many. They
+    load a mechanism that cannot be sent to them from its text form, `target`.
 
     Raises `UsageError` (all problems at once) for wrong settings, among them a budget with which
     nothing could be refuted; `MechanismError` where a mechanism changes its input or returns no
@@ -92,13 +103,22 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     chosen = {"until": until, "method": method, "outputs": outputs, "coupling": coupling}
     findings += _choice_findings(chosen)
     prepared: Mechanism | None = None
-    pair: Pair | None = None
+    relation: Relation | None = None
     made_claim: Claim | None = None
     loaded = collect(findings, lambda: _load(mechanism))
     if loaded is not None:
         prepared = collect(findings, lambda: adapt(loaded))
-    pair = collect(findings, lambda: as_pair(neighbours))
+    relation = collect(findings, lambda: as_relation(neighbours))
+    if relation is not None and len(relation) > 1 and method == "mmd":
+        findings.append(
+            f"method is 'mmd', which audits one pair, but {relation.name} has {len(relation):,}; "
+            "give one of them, or use the default method"
+        )
     if prepared is not None:
+        text = mechanism if isinstance(mechanism, str) else target
+        prepared = replace(prepared, target=text)
+        refusal = parallel_finding(prepared) if _is_whole(workers) and workers > 1 else None
+        findings += [] if refusal is None else [refusal]
         made_claim = collect(findings, lambda: _claim_of(claim, loaded, prepared))
         if coupling == "common" and not prepared.takes_rng:
             findings.append(
@@ -109,7 +129,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
         collect(findings, lambda: parse_claim(claim))
     if not findings and made_claim is not None:
         findings += _hopeless(made_claim, alpha, budget, coupling, method)
-    if findings or prepared is None or pair is None or made_claim is None:
+    if findings or prepared is None or relation is None or made_claim is None:
         raise UsageError(findings)
     settings = Settings(
         alpha=alpha,
@@ -120,8 +140,9 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
         seed=fresh_seed() if seed is None else int(seed),
         coupling=coupling,
         method=method,
+        workers=int(workers),
     )
-    return run_audit(prepared, made_claim, pair, settings, progress=progress, recorder=recorder)
+    return run_audit(prepared, made_claim, relation, settings, progress=progress, recorder=recorder)
 
 
 def _load(mechanism: object) -> object:
@@ -170,8 +191,8 @@ def _setting_findings(
         findings.append(f"alpha is {alpha}; below 1e-290 floats cannot tell it from 0")
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
         findings.append(f"budget is {budget}; it must be a whole number of at least 1")
-    if workers != 1:
-        findings.append(f"workers is {workers}; this version samples in one process (workers=1)")
+    if not _is_whole(workers) or isinstance(workers, bool) or workers < 1:
+        findings.append(f"workers is {workers}; it must be a whole number of at least 1")
     if timeout is not None and not (_is_real(timeout) and 0 < timeout < math.inf):
         findings.append(f"timeout is {timeout}; it must be a positive number of seconds")
     if delta is not None and not (_is_real(delta) and 0 <= delta <= 1):
@@ -250,7 +271,13 @@ class Audit:
         if findings or made is None:
             raise UsageError(findings)
         self.claim, self.alpha = made, alpha
-        self._gambler = Gambler(made, alpha=alpha, delta=delta, seed=seed, coupling=coupling)
+        stream = Relation("the caller's stream", 1, lambda _: _STREAM)
+        self._gambler = Bandit(
+            stream,
+            lambda encoder, share: Gambler(
+                made, alpha=alpha, delta=delta, seed=seed, coupling=coupling, encoder=encoder
+            ),
+        )
         self._started = time.perf_counter()
 
     def update(self, outputs_x: Batch, outputs_x_prime: Batch) -> None:
@@ -274,7 +301,7 @@ class Audit:
     @property
     def refuted_at(self) -> int | None:
         """The pair at which the claim was refuted; None as long as it is not."""
-        return self._gambler.bankroll.crossed_at
+        return self._gambler.crossed_at
 
     @property
     def log_e_value(self) -> float:
@@ -297,7 +324,7 @@ class Audit:
             self._gambler,
             Circumstances(
                 mechanism="a stream of outputs",
-                pair=Pair(None, None, "the caller's stream"),
+                pair=_STREAM,
                 alpha=self.alpha,
                 seed=None,
                 replayable=False,

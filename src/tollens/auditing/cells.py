@@ -127,6 +127,18 @@ def shape_text(shape: str) -> str:
     return f"output is of type {shape}"
 
 
+def tail_cuts(values: Array) -> Array:
+    """Cuts at the quantiles 1/2, 1/4, 1/8, ... from below and from above, while 4 values are left.
+
+    >>> tail_cuts(np.arange(64.0)).tolist()
+    [3.0, 7.0, 15.0, 31.0, 47.0, 55.0, 59.0]
+    """
+    n = len(values)
+    depth = max(int(np.log2(max(n, 1) / 4)), 0)
+    shares = 0.5 ** np.arange(1, depth + 1)
+    return cuts_at(values, np.unique(np.concatenate([shares, 1 - shares])))
+
+
 def quantile_cuts(values: Array, k: int) -> Array:
     """At most k - 1 cuts that split values as evenly as ties allow; cell i is (cut_i-1, cut_i].
 
@@ -135,6 +147,11 @@ def quantile_cuts(values: Array, k: int) -> Array:
     >>> quantile_cuts(np.arange(8.0), 4).tolist()
     [1.0, 3.0, 5.0]
     """
+    return cuts_at(values, np.arange(1, k) / k)
+
+
+def cuts_at(values: Array, shares: Array) -> Array:
+    """Values with about these shares of all at or below them, as near as ties allow."""
     if len(values) == 0:
         return np.zeros(0)
     ordered = np.sort(values)
@@ -142,7 +159,7 @@ def quantile_cuts(values: Array, k: int) -> Array:
     if len(ends) == 0:
         return np.zeros(0)
     below = ends + 1.0
-    wanted = len(ordered) * np.arange(1, k) / k
+    wanted = len(ordered) * shares
     right = np.minimum(np.searchsorted(below, wanted), len(below) - 1)
     left = np.maximum(right - 1, 0)
     nearer = np.where(np.abs(below[left] - wanted) < np.abs(below[right] - wanted), left, right)

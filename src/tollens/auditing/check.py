@@ -115,6 +115,7 @@ def check(
                 own.claim,
                 neighbours=own.neighbours,
                 progress=_named(progress, item.target),
+                target=item.target,
                 **each,  # type: ignore[arg-type]
             )
         except Interrupted as stop:

@@ -12,6 +12,7 @@ from tollens.auditing.run import Progress
 from tollens.claim import parse_claim
 from tollens.errors import UsageError
 from tollens.promises import declared
+from tollens.relations import parse_relation
 from tollens.serial import data_from_json, parse_json
 from tollens.targets import load_target, split_target
 from tollens.verdict import Verdict
@@ -70,6 +71,7 @@ def audit_target(
             request.claim,
             neighbours=pair,
             recorder=recorder,
+            target=request.target,
             progress=None if progress is None else lambda state: progress(request.target, state),
             **settings,  # type: ignore[arg-type]
         )
@@ -101,6 +103,9 @@ def _pair(request: Request, own: object) -> object:
             data_from_json(parse_json(request.x_prime, "--x-prime")),
         )
     if request.neighbours is not None:
+        relation = parse_relation(request.neighbours)
+        if relation is not None:
+            return relation
         place, _ = split_target(request.target)
         joint = "::" if place.endswith(".py") else ":"
         return load_target(f"{place}{joint}{request.neighbours}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tollens.auditing import kernel
+from tollens.auditing.bandit import Bandit
 from tollens.auditing.power import detectable_excess, fewest_pairs
-from tollens.auditing.sequential import Gambler
 from tollens.neighbours import Pair
 from tollens.outputs import Raised
 from tollens.verdict import Outcome, Reason, Verdict
@@ -35,12 +35,13 @@ class Circumstances:
     notes: tuple[str, ...] = ()
 
 
-def conclude(gambler: Gambler, about: Circumstances) -> Verdict:
+def conclude(gambler: Bandit, about: Circumstances) -> Verdict:
     """The verdict on the pairs seen so far."""
     outcome, reason = _judge(gambler, about)
     excess = None
     if outcome is not Outcome.UNDECIDED and gambler.method == "projection":
-        excess = detectable_excess(gambler.claim, gambler.alpha, gambler.pairs)
+        most, share = gambler.best_runs
+        excess = detectable_excess(gambler.claim, gambler.alpha * share, most)
     evidence = gambler.evidence(at_crossing=about.until_refuted)
     return Verdict(
         outcome=outcome,
@@ -64,7 +65,7 @@ def conclude(gambler: Gambler, about: Circumstances) -> Verdict:
     )
 
 
-def _judge(gambler: Gambler, about: Circumstances) -> tuple[Outcome, Reason]:
+def _judge(gambler: Bandit, about: Circumstances) -> tuple[Outcome, Reason]:
     constant_x, constant_y = gambler.constants
     both_constant = constant_x.holds and constant_y.holds
     if gambler.refuted:
@@ -91,7 +92,7 @@ def _judge(gambler: Gambler, about: Circumstances) -> tuple[Outcome, Reason]:
     return Outcome.UNREFUTED, Reason.BUDGET_SPENT
 
 
-def _notes(gambler: Gambler, about: Circumstances, reason: Reason) -> list[str]:
+def _notes(gambler: Bandit, about: Circumstances, reason: Reason) -> list[str]:
     notes = []
     if reason is Reason.EQUAL_CONSTANTS:
         key = gambler.constants[0].key
@@ -100,6 +101,12 @@ def _notes(gambler: Gambler, about: Circumstances, reason: Reason) -> list[str]:
             notes.append(f"every run returned {value}")
     if about.raised is not None:
         notes.append(f"some runs raised an exception, the last one {about.raised}")
+    if len(gambler.relation) > 1:
+        shown = "that paid" if reason is Reason.WEALTH_REACHED else "with the most evidence"
+        notes.append(
+            f"{gambler.opened:,} of {len(gambler.relation):,} pairs of inputs were run; the one "
+            f"shown is the one {shown}, with {gambler.best_runs[0]:,} pairs of runs"
+        )
     names = gambler.encoder.shape_names
     if len(names) > 1:
         listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

@@ -33,8 +33,9 @@ def density_cells(values: Array, factor: float) -> tuple[Array, Array] | None:
     edge_low, edge_high = warped.min(), warped.max()
     margin = 0.05 * (edge_high - edge_low)
     edges = np.linspace(edge_low - margin, edge_high + margin, FINE - 1)
-    cuts = center + unit * np.sinh(edges)
-    if np.any(np.diff(cuts) <= 0) or not np.all(np.isfinite(cuts)):
+    with np.errstate(over="ignore"):
+        cuts = center + unit * np.sinh(edges)
+    if not np.all(np.isfinite(cuts)) or np.any(np.diff(cuts) <= 0):
         return None
     step = edges[1] - edges[0]
     middle = edges[0] - step / 2 + step * np.arange(FINE)

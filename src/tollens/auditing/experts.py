@@ -2,22 +2,24 @@
 
 Each of the `SLOTS` is a gambler with a fixed share of the starting wealth. A slot looks at the
 outputs through cells of its own; where the outputs have no use for it (a density of a coin
-flip), it joins another slot. Slots that would look at the same cells share one `View`, so that
-nothing is computed twice.
+flip, a tree for one number), it joins another slot. Slots that would look at the same cells share
+one `View`, so that nothing is computed twice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.cells import Cells, frequent_keys, main_shape, quantile_cuts
+from tollens.auditing.cells import Cells, frequent_keys, quantile_cuts, tail_cuts
 from tollens.auditing.density import density_cells
+from tollens.auditing.lenses import Lens, Lenses
 from tollens.auditing.projection import project_approx, project_pure
-from tollens.auditing.score import Score, fit_score
+from tollens.auditing.smoothing import Calibrated, Counted, Kernel, Smoothing
 from tollens.auditing.ville import Factors, certify, worst_approx, worst_pure
 from tollens.claim import Promise
 from tollens.outputs import Outputs
@@ -25,18 +27,69 @@ from tollens.outputs import Outputs
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-QUANTILES = {"2 cells": 2, "3 cells": 3, "4 cells": 4, "8 cells": 8}
-STEADY = {f"{name}, steady": k for name, k in QUANTILES.items()}
-DENSITIES = {"sharp density": 0.5, "smooth density": 1.0}
-ATOMS = {"15 values": 15, "60 values": 60}
-SLOTS = (*QUANTILES, *STEADY, *DENSITIES, *ATOMS)
-"""The gamblers that share the starting wealth."""
+
+class Slot(NamedTuple):
+    """A gambler: the number that it looks at, how it cuts it, and in which style it learns.
+
+    `lens` is "value" (the output's own number, or the linear score of several), "single" or
+    "boosted" (see `lenses`); `cells` is "quantiles", "tails", "density", "values" or "calibrated";
+    a steady gambler pulls both laws towards their common mean; `instead` names the slot that it
+    joins where it has nothing to look at.
+    """
+
+    name: str
+    lens: str
+    cells: str
+    size: float
+    steady: bool = False
+    instead: str = ""
+
+
+TABLE = (
+    Slot("2 cells", "value", "quantiles", 2),
+    Slot("3 cells", "value", "quantiles", 3),
+    Slot("4 cells", "value", "quantiles", 4),
+    Slot("8 cells", "value", "quantiles", 8),
+    Slot("2 cells, steady", "value", "quantiles", 2, True),
+    Slot("3 cells, steady", "value", "quantiles", 3, True),
+    Slot("4 cells, steady", "value", "quantiles", 4, True),
+    Slot("8 cells, steady", "value", "quantiles", 8, True),
+    Slot("tail cells", "value", "tails", 0, True),
+    Slot("sharp density", "value", "density", 0.5, instead="3 cells"),
+    Slot("smooth density", "value", "density", 1.0, instead="4 cells"),
+    Slot("15 values", "value", "values", 15, instead="2 cells, steady"),
+    Slot("60 values", "value", "values", 60, True, instead="3 cells, steady"),
+    Slot("calibrated score", "value", "calibrated", 0, instead="3 cells, steady"),
+    Slot("single number", "single", "quantiles", 3, True, instead="3 cells, steady"),
+    Slot("density of a single number", "single", "density", 0.5, instead="sharp density"),
+    Slot("boosted trees", "boosted", "quantiles", 8, True, instead="4 cells, steady"),
+    Slot("calibrated trees", "boosted", "calibrated", 0, instead="2 cells"),
+)
+"""All gamblers; they share the starting wealth equally."""
+
+SLOTS = tuple(slot.name for slot in TABLE)
+"""The names of the gamblers."""
 
 SMOOTHING = 0.5
 """Added to the count of each cell (Krichevsky, Trofimov 1981)."""
 
 LEAST_PULL, MOST_PULL = 1.0, 200.0
 """Pseudo-pairs by which a steady gambler pulls both laws towards their common mean."""
+
+
+def steady_on_two_values() -> tuple[bool, ...]:
+    """Which slots are steady on outputs with two values, where most look at the same two cells.
+
+    >>> sum(steady_on_two_values()), len(SLOTS)
+    (10, 18)
+    """
+    by_name = {slot.name: slot for slot in TABLE}
+
+    def resolved(slot: Slot) -> Slot:
+        idle = slot.lens != "value" or slot.cells in ("density", "calibrated")
+        return resolved(by_name[slot.instead]) if idle else slot
+
+    return tuple(resolved(slot).steady for slot in TABLE)
 
 
 def pull_of(total_variation: float) -> float:
@@ -57,11 +110,11 @@ def pull_of(total_variation: float) -> float:
 class View:
     """Cells, how their counts are smoothed, and the counts of the past, (size,) each.
 
-    `kernel` smooths neighbouring intervals; `pull` adds that many pairs of the common mean.
+    `pull` adds that many pairs of the common mean to the counts.
     """
 
     cells: Cells
-    kernel: Array | None
+    smoothing: Smoothing
     pull: float
     counts_x: Array
     counts_y: Array
@@ -74,17 +127,14 @@ class View:
     def laws(self) -> tuple[Array, Array]:
         """The estimated laws of both sides on the cells, (size,) each, all positive."""
         common = (self.counts_x + self.counts_y) * (self.pull / (2 * self.counts_x.sum()))
-        return self._law(self.counts_x + common), self._law(self.counts_y + common)
+        p, q = self.smoothing.smooth(self.counts_x + common, self.counts_y + common)
+        return p / p.sum(), q / q.sum()
 
-    def _law(self, counts: Array) -> Array:
-        smooth = counts.copy()
-        if self.kernel is not None:
-            fine = len(self.kernel)
-            smooth[:fine] = self.kernel @ counts[:fine] + SMOOTHING / fine
-            smooth[fine:] += SMOOTHING
-        else:
-            smooth += SMOOTHING
-        return np.asarray(smooth / smooth.sum())
+    @property
+    def parameters(self) -> float:
+        """About how many numbers are learned from the counts."""
+        used = np.count_nonzero(self.counts_x + self.counts_y)
+        return self.smoothing.parameters(int(used))
 
 
 @dataclass(frozen=True)
@@ -109,23 +159,29 @@ class Experts:
             real[i, :size] = True
         return p, q, real
 
+    def index(self, outputs: Outputs) -> list[Index]:
+        """The cell of each output in each view; a score is worked out once for all its views."""
+        values: dict[int, Array] = {}
+        found = []
+        for view in self.views:
+            score = id(view.cells.score)
+            if score not in values:
+                values[score] = view.cells.values(outputs)
+            found.append(view.cells.index(outputs, values[score]))
+        return found
 
-def fit_experts(x: Outputs, y: Outputs, rng: np.random.Generator, *, pull: float) -> Experts:
+
+def fit_experts(x: Outputs, y: Outputs, seen: Lenses, *, pull: float) -> Experts:
     """Learn cells from the past pairs, for each slot; `pull` is that of the steady ones."""
-    main, shapes = main_shape([x, y])
-    in_x, in_y = x.shapes == main, y.shapes == main
-    score, values_x, values_y = _one_number(x, y, in_x, in_y, rng)
-    pooled = np.concatenate([values_x[in_x], values_y[in_y]])
-    none = np.zeros(0, dtype=np.uint64)
+    main, shapes, in_x, in_y = seen.main, seen.shapes, seen.in_x, seen.in_y
+    keys = np.concatenate([x.keys, y.keys])
     views: list[View] = []
     cache: dict[bytes, int] = {}
 
-    def add(
-        cuts: Array, atoms: NDArray[np.uint64], kernel: Array | None = None, pull: float = 0.0
-    ) -> int:
-        cells = Cells(main, score, cuts, shapes, atoms)
-        cell_x, cell_y = cells.index(x, values_x), cells.index(y, values_y)
-        style = f"{kernel is not None} {pull}".encode()
+    def add(lens: Lens, cuts: Array, atoms: NDArray[np.uint64], how: Smoothing, pull: float) -> int:
+        cells = Cells(main, lens.score, cuts, shapes, atoms)
+        cell_x, cell_y = cells.index(x, lens.x), cells.index(y, lens.y)
+        style = f"{how.style} {pull}".encode()
         seen = _canonical(np.concatenate([cell_x, cell_y])).tobytes() + style
         if seen not in cache:
             cache[seen] = len(views)
@@ -133,61 +189,45 @@ def fit_experts(x: Outputs, y: Outputs, rng: np.random.Generator, *, pull: float
                 np.bincount(cell, minlength=cells.size).astype(np.float64)
                 for cell in (cell_x, cell_y)
             )
-            views.append(View(cells, kernel, pull, *counts))
+            views.append(View(cells, how, pull, *counts))
         return cache[seen]
 
-    slots = [add(quantile_cuts(pooled, k), none) for k in QUANTILES.values()]
-    slots += [add(quantile_cuts(pooled, k), none, pull=pull) for k in STEADY.values()]
-    steady = slots[len(QUANTILES) :]
-    for i, factor in enumerate(DENSITIES.values()):
-        found = density_cells(pooled, factor) if len(pooled) else None
-        slots.append(slots[1 + i] if found is None else add(found[0], none, found[1]))
-    keys = np.concatenate([x.keys, y.keys])
-    for i, most in enumerate(ATOMS.values()):
-        atoms = frequent_keys(keys, most)
-        if len(atoms):
-            slots.append(add(quantile_cuts(pooled, 2), atoms, pull=i * pull))
-        else:
-            slots.append(steady[i])
-    return Experts(tuple(views), np.array(slots, dtype=np.intp))
+    none = np.zeros(0, dtype=np.uint64)
 
+    def view_of(slot: Slot) -> int | None:
+        """The view of a slot; None where it has nothing to look at."""
+        lens = seen.lenses.get(slot.lens)
+        if lens is None or (slot.cells == "calibrated" and lens.score is None):
+            return None
+        pooled = np.concatenate([lens.x[in_x], lens.y[in_y]])
+        own = pull if slot.steady else 0.0
+        if slot.cells == "quantiles":
+            return add(lens, quantile_cuts(pooled, int(slot.size)), none, Counted(SMOOTHING), own)
+        if slot.cells == "tails":
+            return add(lens, tail_cuts(pooled), none, Counted(SMOOTHING), own)
+        if slot.cells == "density":
+            found = density_cells(pooled, slot.size) if len(pooled) else None
+            if found is None:
+                return None
+            return add(lens, found[0], none, Kernel(slot.name, found[1], SMOOTHING), own)
+        if slot.cells == "calibrated":
+            cuts = np.union1d(tail_cuts(pooled), quantile_cuts(pooled, 16))
+            return add(lens, cuts, none, Calibrated.of(cuts, pooled, SMOOTHING), own)
+        atoms = frequent_keys(keys, int(slot.size))
+        return (
+            add(lens, quantile_cuts(pooled, 2), atoms, Counted(SMOOTHING), own)
+            if len(atoms)
+            else None
+        )
 
-def _one_number(
-    x: Outputs,
-    y: Outputs,
-    in_x: NDArray[np.bool_],
-    in_y: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> tuple[Score | None, Array, Array]:
-    """The number by which outputs of the main shape are cut: their own, or a learned score."""
-    values_x, values_y = np.zeros(len(x)), np.zeros(len(y))
-    width = _used_width([x.numbers[in_x], y.numbers[in_y]])
-    if width >= 2:
-        fitted = fit_score(_columns(x, in_x, width), _columns(y, in_y, width), rng)
-        if fitted is not None:
-            score, values_x[in_x], values_y[in_y] = fitted
-            return score, values_x, values_y
-    if width >= 1:
-        values_x[in_x] = _columns(x, in_x, 1)[:, 0]
-        values_y[in_y] = _columns(y, in_y, 1)[:, 0]
-    return None, values_x, values_y
+    found = {slot.name: view_of(slot) for slot in TABLE}
+    instead = {slot.name: slot.instead for slot in TABLE}
 
+    def resolved(name: str) -> int:
+        view = found[name]
+        return resolved(instead[name]) if view is None else view
 
-def _columns(outputs: Outputs, rows: NDArray[np.bool_], width: int) -> Array:
-    """The first `width` numbers of the chosen rows, NaN where there are fewer."""
-    found = outputs.numbers[rows, :width]
-    missing = width - found.shape[1]
-    return np.pad(found, ((0, 0), (0, missing)), constant_values=np.nan) if missing else found
-
-
-def _used_width(parts: Sequence[Array]) -> int:
-    """The number of leading columns that hold a number in some row."""
-    used = 0
-    for part in parts:
-        if part.size:
-            columns = np.flatnonzero(~np.all(np.isnan(part), axis=0))
-            used = max(used, int(columns[-1]) + 1 if len(columns) else 0)
-    return used
+    return Experts(tuple(views), np.array([resolved(name) for name in SLOTS], dtype=np.intp))
 
 
 def _canonical(cells: Index) -> Index:

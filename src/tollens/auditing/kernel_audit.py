@@ -15,7 +15,7 @@ from tollens.auditing.kernel import BURN_IN, KernelBettor
 from tollens.auditing.sequential import Gambler
 from tollens.auditing.ville import Bankroll
 from tollens.claim import Claim
-from tollens.outputs import Outputs
+from tollens.outputs import Encoder, Outputs
 from tollens.witness import Witness
 
 LONG = 10_000
@@ -40,10 +40,17 @@ class KernelGambler(Gambler):
     burn_in = BURN_IN
 
     def __init__(
-        self, claim: Claim, *, alpha: float, delta: float | None, seed: int, setting: str
+        self,
+        claim: Claim,
+        *,
+        alpha: float,
+        delta: float | None,
+        seed: int,
+        setting: str,
+        encoder: Encoder | None = None,
     ) -> None:
-        super().__init__(claim, alpha=alpha, delta=delta, seed=seed)
-        self.bankroll = Bankroll(bettors=1, threshold=-math.log(alpha))
+        super().__init__(claim, alpha=alpha, delta=delta, seed=seed, encoder=encoder)
+        self.bankroll = Bankroll(np.zeros(1), threshold=-math.log(alpha))
         self.setting = setting
         self._bettor = KernelBettor(claim, setting=setting, seed=seed)
         self._width: int | None = None
@@ -60,7 +67,7 @@ class KernelGambler(Gambler):
         path = self._bettor.update(self._numbers(x), self._numbers(y))
         self.pairs += len(x)
         self.bankroll.pay(np.diff(path, prepend=before)[None, :])
-        self._take_notes(x, y)
+        self.notes.take(x, y, self.pairs, self.bankroll.log_value)
 
     def _numbers(self, outputs: Outputs) -> NDArray[np.float64]:
         """The numbers of each output in as many columns as the first ones had; NaN for none."""
@@ -69,10 +76,9 @@ class KernelGambler(Gambler):
         missing = width - numbers.shape[1]
         return np.pad(numbers, ((0, 0), (0, missing)), constant_values=np.nan)
 
-    @property
-    def epsilon_lower(self) -> float:
+    def lower(self, *, refuted: bool) -> float:
         """The claim's own epsilon once it is refuted, where it has one."""
-        if self.refuted and self.claim.leak_delta is not None:
+        if refuted and self.claim.leak_delta is not None:
             return self.promises[0].epsilon
         return 0.0
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.experts import QUANTILES, SLOTS, STEADY, Experts, bets
+from tollens.auditing.experts import TABLE, Experts, bets
 from tollens.auditing.paired import EVENTS, STRENGTHS
 from tollens.claim import Claim, Promise
 
@@ -34,7 +34,7 @@ GRID = np.geomspace(0.01, 16.0, 160)
 REBET = 1.2
 """Bets against the grid are made anew when the number of pairs has grown by this factor."""
 
-_COARSE = tuple(SLOTS.index(name) for name in (*QUANTILES, *STEADY, "15 values"))
+_COARSE = tuple(i for i, slot in enumerate(TABLE) if slot.cells != "density")
 
 
 @dataclass

@@ -24,18 +24,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.cells import frequent_keys, main_shape, shape_text
-from tollens.auditing.score import Score, fit_score
+from tollens.auditing.cells import frequent_keys, shape_text
+from tollens.auditing.lenses import Lenses
+from tollens.auditing.score import Score
 from tollens.claim import Promise
 from tollens.outputs import Encoder, Outputs
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-CUTS, FOLDS, SINGLES = 15, 7, 12
-"""How many thresholds, thresholds on the distance from the median, and single values there are."""
+LENSES = {"value": (15, 7), "single": (7, 3), "boosted": (7, 0)}
+"""How many thresholds on the number of each lens, and on its distance from the median."""
 
-EVENTS = 2 * CUTS + 2 * FOLDS + SINGLES
+SINGLES = 12
+"""How many shapes and exact values there are."""
+
+EVENTS = 2 * sum(cuts + folds for cuts, folds in LENSES.values()) + SINGLES
 """Tests that a bet may use."""
 
 STRENGTHS = np.geomspace(1 / 64, 1.0, 7) * 0.98
@@ -82,33 +86,31 @@ def directions(promises: Sequence[Promise]) -> tuple[Direction, ...]:
 
 
 @dataclass(frozen=True)
-class Events:
-    """The tests of a bet; `of` evaluates them. Cuts that do not exist are NaN: never true."""
+class Thresholds:
+    """Events of one lens: its number is at most a cut, above it, near its median, or far.
 
-    main: int
+    Cuts that do not exist are NaN: never true.
+    """
+
     score: Score | None
     center: float
     cuts: Array
     folds: Array
-    shapes: NDArray[np.int64]
-    atoms: NDArray[np.uint64]
 
-    def of(self, outputs: Outputs) -> Bools:
-        """Which events each output belongs to, (EVENTS, n)."""
-        in_main = outputs.shapes == self.main
-        values = self._values(outputs)
+    def of(self, outputs: Outputs, values: Array | None = None) -> Bools:
+        """Which events each output belongs to, (2 (cuts + folds), n).
+
+        `values` (n,) are the lens's numbers of the outputs where they are known already.
+        """
+        if values is None:
+            values = self._values(outputs)
         with np.errstate(invalid="ignore"):
             low = values <= self.cuts[:, None]
             high = values > self.cuts[:, None]
             distance = np.abs(values - self.center)
             near = distance <= self.folds[:, None]
             far = distance > self.folds[:, None]
-        singles = np.zeros((SINGLES, len(outputs)), dtype=bool)
-        for i, shape in enumerate(self.shapes.tolist()):
-            singles[i] = outputs.shapes == shape
-        for i, key in enumerate(self.atoms, start=len(self.shapes)):
-            singles[i] = outputs.keys == key
-        return np.concatenate([part & in_main for part in (low, high, near, far)] + [singles])
+        return np.concatenate([low, high, near, far])
 
     def _values(self, outputs: Outputs) -> Array:
         if self.score is not None:
@@ -117,54 +119,76 @@ class Events:
             return np.zeros(len(outputs))
         return np.asarray(outputs.numbers[:, 0])
 
-    def describe(self, event: int, encoder: Encoder) -> str:
+    def describe(self, event: int) -> str:
         """An event in words."""
         name = "output" if self.score is None else "score"
         tail = "" if self.score is None else f", where score = {self.score.describe()}"
-        cut, fold = event % CUTS, (event - 2 * CUTS) % FOLDS
-        if event < CUTS:
-            return f"{name} <= {self.cuts[cut]:.6g}{tail}"
-        if event < 2 * CUTS:
-            return f"{name} > {self.cuts[cut]:.6g}{tail}"
-        if event < 2 * CUTS + 2 * FOLDS:
-            sign = "<=" if event < 2 * CUTS + FOLDS else ">"
-            return f"|{name} - {self.center:.6g}| {sign} {self.folds[fold]:.6g}{tail}"
-        single = event - 2 * CUTS - 2 * FOLDS
-        if single < len(self.shapes):
-            return shape_text(encoder.shape_name(int(self.shapes[single])))
-        known = encoder.text_of(int(self.atoms[single - len(self.shapes)]))
+        k, m = len(self.cuts), len(self.folds)
+        if event < 2 * k:
+            return f"{name} {'<=' if event < k else '>'} {self.cuts[event % k]:.6g}{tail}"
+        sign = "<=" if event < 2 * k + m else ">"
+        return f"|{name} - {self.center:.6g}| {sign} {self.folds[(event - 2 * k) % m]:.6g}{tail}"
+
+
+@dataclass(frozen=True)
+class Events:
+    """The tests of a bet; `of` evaluates them."""
+
+    main: int
+    thresholds: tuple[Thresholds, ...]
+    shapes: NDArray[np.int64]
+    atoms: NDArray[np.uint64]
+
+    def of(self, outputs: Outputs, values: Sequence[Array | None] = ()) -> Bools:
+        """Which events each output belongs to, (EVENTS, n); `values` as in `Thresholds.of`."""
+        known = values or [None] * len(self.thresholds)
+        in_main = outputs.shapes == self.main
+        singles = np.zeros((SINGLES, len(outputs)), dtype=bool)
+        for i, shape in enumerate(self.shapes.tolist()):
+            singles[i] = outputs.shapes == shape
+        for i, key in enumerate(self.atoms, start=len(self.shapes)):
+            singles[i] = outputs.keys == key
+        return np.concatenate(
+            [part.of(outputs, v) & in_main for part, v in zip(self.thresholds, known, strict=True)]
+            + [singles]
+        )
+
+    def describe(self, event: int, encoder: Encoder) -> str:
+        """An event in words."""
+        for part in self.thresholds:
+            size = 2 * (len(part.cuts) + len(part.folds))
+            if event < size:
+                return part.describe(event)
+            event -= size
+        if event < len(self.shapes):
+            return shape_text(encoder.shape_name(int(self.shapes[event])))
+        known = encoder.text_of(int(self.atoms[event - len(self.shapes)]))
         return f"output = {known or 'a repeated exact value'}"
 
 
-def fit_events(x: Outputs, y: Outputs, rng: np.random.Generator) -> Events:
+def fit_events(x: Outputs, y: Outputs, seen: Lenses) -> Events:
     """Learn events from past pairs."""
-    main, shapes = main_shape([x, y])
-    in_x, in_y = x.shapes == main, y.shapes == main
-    blank = Events(
-        main, None, 0.0, np.full(CUTS, np.nan), np.full(FOLDS, np.nan), shapes[:0],
-        np.zeros(0, dtype=np.uint64),
-    )  # fmt: skip
-    numbers_x, numbers_y = x.numbers[in_x], y.numbers[in_y]
-    width = min(numbers_x.shape[1], numbers_y.shape[1])
-    score = None
-    if width >= 2 and not np.all(np.isnan(numbers_x[:, 1:width])):
-        fitted = fit_score(numbers_x[:, :width], numbers_y[:, :width], rng)
-        score = None if fitted is None else fitted[0]
-    helper = Events(main, score, 0.0, blank.cuts, blank.folds, blank.shapes, blank.atoms)
-    pooled = np.concatenate([helper._values(x)[in_x], helper._values(y)[in_y]])
-    pooled = pooled[np.isfinite(pooled)]
-    center, cuts, folds = 0.0, blank.cuts, blank.folds
-    if len(pooled):
-        center = float(np.median(pooled))
-        cuts = _levels(pooled, CUTS)
-        folds = _levels(np.abs(pooled - center), FOLDS)
-    shapes = shapes[: SINGLES // 2]
+    thresholds = []
+    for name, (cuts, folds) in LENSES.items():
+        lens = seen.lenses.get(name)
+        pooled = np.zeros(0)
+        if lens is not None:
+            pooled = np.concatenate([lens.x[seen.in_x], lens.y[seen.in_y]])
+            pooled = pooled[np.isfinite(pooled)]
+        score = None if lens is None else lens.score
+        center = float(np.median(pooled)) if len(pooled) else 0.0
+        distances = np.abs(pooled - center)
+        made = Thresholds(score, center, _levels(pooled, cuts), _levels(distances, folds))
+        thresholds.append(made)
+    shapes = seen.shapes[: SINGLES // 2]
     atoms = frequent_keys(np.concatenate([x.keys, y.keys]), SINGLES - len(shapes))
-    return Events(main, score, center, cuts, folds, shapes, atoms)
+    return Events(seen.main, tuple(thresholds), shapes, atoms)
 
 
 def _levels(values: Array, k: int) -> Array:
-    """k quantiles that are values themselves."""
+    """k quantiles that are values themselves; NaN where there are no values."""
+    if not len(values):
+        return np.full(k, np.nan)
     wanted = np.arange(1, k + 1) / (k + 1)
     levels: Array = np.quantile(values, wanted, method="lower")
     return levels
@@ -197,12 +221,19 @@ class LinearBets:
         """Whether bets stand."""
         return self._portfolio is not None
 
-    def learn(self, x: Outputs, y: Outputs, coupled: Bools, rng: np.random.Generator) -> None:
-        """Learn events from all past pairs, and their counts from the coupled ones."""
-        self.events = fit_events(x, y, rng)
+    def learn(self, x: Outputs, y: Outputs, coupled: Bools, seen: Lenses) -> None:
+        """Learn events from all past pairs, and their counts from the coupled ones.
+
+        Past outputs are looked at through scores of other folds, which were not fitted to them.
+        """
+        self.events = fit_events(x, y, seen)
         self._columns = np.zeros((2 * EVENTS, 0), dtype=bool)
         self._counts = np.zeros(0)
-        self.count(self.joint(x[coupled], y[coupled]))
+        lenses = [seen.lenses.get(name) for name in LENSES]
+        of_x = [None if lens is None else lens.x[coupled] for lens in lenses]
+        of_y = [None if lens is None else lens.y[coupled] for lens in lenses]
+        events = self.events
+        self.count(np.concatenate([events.of(x[coupled], of_x), events.of(y[coupled], of_y)]))
 
     def frequencies(self, event: int) -> tuple[float, float]:
         """How often an event was seen on both sides of the coupled pairs."""

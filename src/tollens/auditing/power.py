@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.experts import ATOMS, DENSITIES, QUANTILES, SLOTS, SMOOTHING, pull_of
+from tollens.auditing.experts import SLOTS, SMOOTHING, pull_of, steady_on_two_values
 from tollens.auditing.projection import project_binary, project_pure
 from tollens.auditing.sequential import BURN_IN, LEAK_SHARE, Gambler
 from tollens.auditing.ville import Factors, certify, worst_approx, worst_pure
@@ -25,8 +25,9 @@ Array = NDArray[np.float64]
 PLAYED = 80
 """Audits played for each candidate epsilon."""
 
-STYLE_SHARES = np.array([len(QUANTILES) + len(DENSITIES) + len(ATOMS) / 2, 0]) / len(SLOTS)
-STYLE_SHARES[1] = 1 - STYLE_SHARES[0]
+STYLE_SHARES = np.array([1.0, 0.0]) + np.array([-1.0, 1.0]) * (
+    sum(steady_on_two_values()) / len(SLOTS)
+)
 """What part of the bettors is bold, and what part steady, on two-valued outputs."""
 
 _CANDIDATES = 7

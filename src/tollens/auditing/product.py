@@ -1,4 +1,11 @@
-"""Product bets on independent pairs: a(X) b(Y), from the projection of the estimated laws."""
+"""Product bets on independent pairs: a(X) b(Y), from the projection of the estimated laws.
+
+The stake is shared by the slots of `experts`. Where outputs have several numbers, and so many
+kinds of bets see different things, half of it belongs to the *favourite*, who bets like the one of
+them that would have gained most on the past, less what it would only seem to have gained because
+it learned from that past (Akaike 1974), and not at all where none would have gained. A mixture of
+many pays the logarithm of their number; the favourite need not.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.auditing.experts import SLOTS, Experts, bets, fit_experts
+from tollens.auditing.lenses import Lenses
 from tollens.claim import Promise
 from tollens.outputs import Outputs
 
@@ -15,8 +23,14 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
+FAVOURITE = 0.5
+"""The share of the starting stake that the favourite holds, for outputs of several numbers."""
+
+
 class ProductBets:
-    """The bettors of `SLOTS` against each promise; valid where X and Y are independent.
+    """The bettors of `SLOTS` against each promise, and the favourite.
+
+    Valid where X and Y are independent.
 
     `learn`, `count` and `bet` look at past pairs only; `log_returns` scores new ones with what
     stands.
@@ -28,25 +42,34 @@ class ProductBets:
         self.growth = 0.0
         self._pull = pull
         self._log_bets: tuple[Array, Array] | None = None
+        self._favourite: tuple[int, int] | None = None
+        self._several = False
 
     @property
-    def bettors(self) -> int:
-        """The number of bettors."""
-        return len(SLOTS) * len(self.promises)
+    def log_weights(self) -> Array:
+        """The starting shares of the bettors, (slots x promises + 1,), as logs.
+
+        They depend on what was learned last, and are read before the first bet.
+        """
+        many = len(SLOTS) * len(self.promises)
+        favourite = FAVOURITE if self._several else 0.0
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.append(np.full(many, (1 - favourite) / many), favourite)))
 
     @property
     def ready(self) -> bool:
         """Whether bets stand."""
         return self._log_bets is not None
 
-    def learn(self, x: Outputs, y: Outputs, rng: np.random.Generator) -> None:
+    def learn(self, x: Outputs, y: Outputs, seen: Lenses) -> None:
         """Learn cells and their counts from all past pairs."""
-        self.experts = fit_experts(x, y, rng, pull=self._pull)
+        self.experts = fit_experts(x, y, seen, pull=self._pull)
+        self._several = len(seen.lenses) > 1
 
     def cells(self, x: Outputs, y: Outputs) -> tuple[list[Index], list[Index]]:
         """The cells of both sides in each view."""
-        views = self._fitted().views
-        return [view.cells.index(x) for view in views], [view.cells.index(y) for view in views]
+        experts = self._fitted()
+        return experts.index(x), experts.index(y)
 
     def count(self, cells_x: list[Index], cells_y: list[Index]) -> None:
         """Add pairs to the counts of the past."""
@@ -54,29 +77,28 @@ class ProductBets:
             view.count(cell_x, cell_y)
 
     def bet(self) -> None:
-        """Make the log-optimal bets of the estimated laws.
+        """Make the log-optimal bets of the estimated laws, and choose the favourite.
 
-        `growth` becomes the largest estimated growth of the log wealth for a pair, less what is
-        overestimated because the laws were fitted to the same pairs (about a parameter / pair).
+        `growth` becomes the largest estimated growth of the log wealth for a pair: that of the
+        past, less the number of learned parameters for each pair of it.
         """
         experts = self._fitted()
-        p, q, real = experts.laws()
-        factors = bets(p, q, real, self.promises)
+        factors = bets(*experts.laws(), self.promises)
         with np.errstate(divide="ignore"):
             self._log_bets = (np.log(factors.a), np.log(factors.b))
-        log_a, log_b = (np.where(real[:, None, :], log, 0.0) for log in self._log_bets)
-        rate = (p[:, None, :] * log_a + q[:, None, :] * log_b).sum(axis=-1).max(axis=-1)
         pairs = max(float(experts.views[0].counts_x.sum()), 1.0)
-        sizes = np.array(
-            [np.count_nonzero(view.counts_x + view.counts_y) for view in experts.views]
-        )
-        smooth = np.array([view.kernel is not None for view in experts.views])
         chosen = 2.0 * np.log(len(self.promises))  # the best of so many looks better than it is
-        spent = (np.where(smooth, 8.0, np.maximum(sizes - 1.0, 0.0)) + chosen) / pairs
-        self.growth = float((rate - spent).max())
+        rates = np.empty((len(experts.views), len(self.promises)))
+        for i, view in enumerate(experts.views):
+            log_a, log_b = (log[i, :, : view.cells.size] for log in self._log_bets)
+            gained = log_a @ view.counts_x + log_b @ view.counts_y
+            rates[i] = (gained - view.parameters - chosen) / pairs
+        best = np.unravel_index(int(np.argmax(rates)), rates.shape)
+        self.growth = float(rates[best])
+        self._favourite = (int(best[0]), int(best[1])) if self.growth > 0 else None
 
     def log_returns(self, cells_x: list[Index], cells_y: list[Index]) -> Array:
-        """Log returns of the standing bets, (slots x promises, pairs)."""
+        """Log returns of the standing bets, (slots x promises + 1, pairs)."""
         if self._log_bets is None:
             raise AssertionError("bets are made before they are scored")
         log_a, log_b = self._log_bets
@@ -87,7 +109,11 @@ class ProductBets:
             ]
         )
         by_slot = by_view[self._fitted().slots]
-        return np.asarray(by_slot.reshape(-1, by_slot.shape[-1]))
+        favourite = np.zeros((1, by_slot.shape[-1]))
+        if self._favourite is not None:
+            view, promise = self._favourite
+            favourite[0] = by_view[view, promise]
+        return np.concatenate([by_slot.reshape(-1, by_slot.shape[-1]), favourite])
 
     def _fitted(self) -> Experts:
         if self.experts is None:

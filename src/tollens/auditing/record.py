@@ -12,11 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from tollens.auditing.bandit import Bandit
 from tollens.auditing.conclude import Circumstances, conclude
 from tollens.auditing.kernel_audit import KernelGambler, kernel_setting
 from tollens.auditing.sequential import Gambler
 from tollens.errors import UsageError
 from tollens.outputs import Encoder, Outputs, concatenate
+from tollens.relations import Relation
 from tollens.serial import number_from_json, parse_json, to_jsonable, whole_from_json
 from tollens.verdict import Verdict
 
@@ -30,6 +32,7 @@ class Recorder:
         self._parts: list[tuple[Outputs, Outputs]] = []
         self.coupling = "independent"
         self.budget = 0
+        self.inputs = 1
         self.document: str | None = None
 
     def add(self, x: Outputs, y: Outputs) -> None:
@@ -47,6 +50,7 @@ class Recorder:
             "verdict": verdict.to_dict(),
             "coupling": self.coupling,
             "budget": self.budget,
+            "inputs": self.inputs,
             "shapes": encoder.shape_names,
             "texts": {str(key): text for key, text in encoder.texts.items()},
             "x": _to_json([part[0] for part in self._parts]),
@@ -67,7 +71,10 @@ def rescore(text: str) -> Verdict:
     recorded = Verdict.from_json(json.dumps(data.get("verdict")))
     if not 0 < recorded.evidence.level <= recorded.alpha:
         raise UsageError("evidence: the level must lie above 0 and not above alpha")
-    gambler = _gambler(recorded, data.get("coupling"), data.get("budget"))
+    inputs = whole_from_json(data.get("inputs"), "inputs")
+    if inputs < 1:
+        raise UsageError(f"evidence: inputs is {inputs}; there must be at least one pair of inputs")
+    gambler = _bandit(recorded, inputs, data.get("coupling"), data.get("budget"))
     try:
         gambler.encoder.restore(
             [str(name) for name in data["shapes"]],
@@ -106,20 +113,27 @@ def rescore(text: str) -> Verdict:
     return replace(again, versions=recorded.versions, notes=recorded.notes)
 
 
-def _gambler(recorded: Verdict, coupling: object, budget: object) -> Gambler:
-    level, seed = recorded.evidence.level, recorded.seed or 0
+def _bandit(recorded: Verdict, inputs: int, coupling: object, budget: object) -> Bandit:
+    """The bets of the recorded audit, made again; which inputs those were does not matter."""
+    level, seed, delta = recorded.evidence.level, recorded.seed or 0, recorded.delta
+    relation = Relation("recorded", inputs, lambda _: recorded.neighbours)
     if recorded.evidence.method == "mmd":
         setting = kernel_setting(whole_from_json(budget, "budget"))
-        return KernelGambler(
-            recorded.claim, alpha=level, delta=recorded.delta, seed=seed, setting=setting
-        )
-    return Gambler(
-        recorded.claim,
-        alpha=level,
-        delta=recorded.delta,
-        seed=seed,
-        coupling=_coupling(coupling),
-    )
+        return Bandit(
+            relation,
+            lambda encoder, share: KernelGambler(
+                recorded.claim, alpha=level, delta=delta, seed=seed, setting=setting,
+                encoder=encoder,
+            ),
+        )  # fmt: skip
+    coupled = _coupling(coupling)
+    return Bandit(
+        relation,
+        lambda encoder, share: Gambler(
+            recorded.claim, alpha=level, delta=delta, seed=seed, coupling=coupled,
+            encoder=encoder, share=share,
+        ),
+    )  # fmt: skip
 
 
 def _coupling(value: object) -> str:

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tollens.auditing.bandit import Bandit
 from tollens.auditing.conclude import Circumstances, conclude
 from tollens.auditing.kernel_audit import KernelGambler, kernel_setting
 from tollens.auditing.record import Recorder
 from tollens.auditing.sequential import Gambler
 from tollens.claim import Claim
-from tollens.errors import Interrupted, MechanismError
-from tollens.mechanism import BatchFailed, Mechanism, changes_input, fingerprint, one_by_one
-from tollens.neighbours import Pair
-from tollens.outputs import Raised
-from tollens.streams import EvidenceStream, Side
+from tollens.errors import Interrupted
+from tollens.mechanism import BatchFailed, Mechanism, one_by_one
+from tollens.outputs import Encoder, Raised
+from tollens.relations import Relation
+from tollens.sampling import Batch, Runs, open_runs
+from tollens.streams import EvidenceStream
 from tollens.verdict import Verdict
-from tollens.worker import TimedRuns, draw
-
-Batch = Sequence[object] | NDArray[np.generic]
 
 LONGEST_BLOCK = 64
 """Pairs drawn at a time from a mechanism that makes one output a call."""
@@ -59,33 +56,28 @@ class Settings(NamedTuple):
     seed: int
     coupling: str
     method: str
-
-
-class Runs(Protocol):
-    """Where outputs come from."""
-
-    def sample(self, side: Side, block: int, n: int, *, coupled: bool) -> Batch:
-        """n outputs of one side; coupled runs get the draws that the other side gets too."""
+    workers: int
 
 
 def run_audit(
     mechanism: Mechanism,
     claim: Claim,
-    pair: Pair,
+    relation: Relation,
     settings: Settings,
     *,
     progress: Callable[[Progress], None] | None = None,
     recorder: Recorder | None = None,
 ) -> Verdict:
-    """The audit of one pair, from start to verdict.
+    """The audit of the pairs of a relation, from start to verdict.
 
-    Draw the pairs that the standing bets will score, score them, learn, bet again; stop when the
-    claim is refuted or the budget is spent. Ctrl-C raises `Interrupted` with the verdict so far.
+    Draw the runs that the standing bets will score, score them, learn, bet again, and choose the
+    pair to run next; stop when the claim is refuted or the budget is spent. Ctrl-C raises
+    `Interrupted` with the verdict so far.
 
     A batch that raises says nothing about single runs, and drawing it again would be no fair
     sample: the audit then starts anew with runs one by one, for which a part of alpha is kept.
     """
-    run = partial(_run, claim=claim, pair=pair, settings=settings, progress=progress)
+    run = partial(_run, claim=claim, relation=relation, settings=settings, progress=progress)
     if not mechanism.vectorised:
         return run(mechanism, level=settings.alpha, recorder=recorder)
     try:
@@ -102,7 +94,7 @@ def _run(
     mechanism: Mechanism,
     *,
     claim: Claim,
-    pair: Pair,
+    relation: Relation,
     settings: Settings,
     level: float,
     progress: Callable[[Progress], None] | None,
@@ -111,15 +103,17 @@ def _run(
 ) -> Verdict:
     """The audit with one way of sampling; `level` is the part of alpha that it may spend."""
     started = time.perf_counter()
-    gambler = _gambler(mechanism, claim, settings, level)
-    longest = LONGEST_BATCH if mechanism.vectorised else LONGEST_BLOCK
+    gambler = Bandit(relation, _gamblers(mechanism, claim, settings, level))
+    longest = LONGEST_BATCH if mechanism.vectorised else LONGEST_BLOCK * settings.workers
     drawn = _Drawn()
+    stream = EvidenceStream(settings.seed)
+    workers, timeout = settings.workers, settings.timeout
     try:
-        with _source(mechanism, pair, settings) as runs:
+        with open_runs(mechanism, stream, workers=workers, timeout=timeout) as runs:
             while gambler.pairs < settings.budget and not _decided(gambler, settings.until):
                 left = settings.budget - gambler.pairs
                 n = min(gambler.until_next_bet(), left, longest)
-                x, y = drawn.pairs(runs, n, coupled=gambler.next_coupled)
+                x, y = drawn.pairs(runs, gambler, n)
                 encoded = gambler.encoder.encode(x), gambler.encoder.encode(y)
                 gambler.update(*encoded)
                 if recorder is not None:
@@ -132,7 +126,7 @@ def _run(
         gambler,
         Circumstances(
             mechanism=mechanism.name,
-            pair=pair,
+            pair=gambler.best_pair,
             alpha=settings.alpha,
             seed=settings.seed,
             replayable=mechanism.takes_rng,
@@ -147,23 +141,31 @@ def _run(
     )
     if recorder is not None:
         recorder.coupling, recorder.budget = gambler.coupling, settings.budget
+        recorder.inputs = len(relation)
         recorder.finish(verdict, gambler.encoder)
     if drawn.interrupted:
         raise Interrupted(verdict)
     return verdict
 
 
-def _gambler(mechanism: Mechanism, claim: Claim, settings: Settings, level: float) -> Gambler:
+def _gamblers(
+    mechanism: Mechanism, claim: Claim, settings: Settings, level: float
+) -> Callable[[Encoder, float], Gambler]:
+    """How a gambler is made for each pair of inputs."""
     if settings.method == "mmd":
         setting = kernel_setting(settings.budget)
-        return KernelGambler(
-            claim, alpha=level, delta=settings.delta, seed=settings.seed, setting=setting
-        )
+        return lambda encoder, share: KernelGambler(
+            claim, alpha=level, delta=settings.delta, seed=settings.seed, setting=setting,
+            encoder=encoder,
+        )  # fmt: skip
     coupling = settings.coupling if mechanism.takes_rng else "independent"
-    return Gambler(claim, alpha=level, delta=settings.delta, seed=settings.seed, coupling=coupling)
+    return lambda encoder, share: Gambler(
+        claim, alpha=level, delta=settings.delta, seed=settings.seed, coupling=coupling,
+        encoder=encoder, share=share,
+    )  # fmt: skip
 
 
-def _decided(gambler: Gambler, until: str) -> bool:
+def _decided(gambler: Bandit, until: str) -> bool:
     if until == "refuted" and gambler.refuted:
         return True
     x, y = gambler.constants
@@ -175,8 +177,8 @@ def _decided(gambler: Gambler, until: str) -> bool:
     )
 
 
-def _progress(gambler: Gambler, settings: Settings) -> Progress:
-    return Progress(gambler.pairs, settings.budget, gambler.log_e_value, gambler.bankroll.threshold)
+def _progress(gambler: Bandit, settings: Settings) -> Progress:
+    return Progress(gambler.pairs, settings.budget, gambler.log_e_value, gambler.threshold)
 
 
 class _Drawn:
@@ -188,47 +190,14 @@ class _Drawn:
         self.raised: Raised | None = None
         self.interrupted = False
 
-    def pairs(self, runs: Runs, n: int, *, coupled: bool) -> tuple[Batch, Batch]:
-        x, y = (self._side(runs, side, n, coupled=coupled) for side in (Side.X, Side.X_PRIME))
+    def pairs(self, runs: Runs, gambler: Bandit, n: int) -> tuple[Batch, Batch]:
+        """n runs on both of the inputs that the gambler has chosen."""
+        drawn = runs.both(gambler.next_pair, self.block, n, coupled=gambler.next_coupled)
         self.block += 1
-        return x, y
-
-    def _side(self, runs: Runs, side: Side, n: int, *, coupled: bool) -> Batch:
-        outputs = runs.sample(side, self.block, n, coupled=coupled)
-        self.runs += n
-        if not isinstance(outputs, np.ndarray):
-            for output in outputs:
-                if isinstance(output, Raised):
-                    self.raised = output
-        return outputs
-
-
-@contextmanager
-def _source(mechanism: Mechanism, pair: Pair, settings: Settings) -> Iterator[Runs]:
-    stream = EvidenceStream(settings.seed)
-    if settings.timeout is None:
-        yield DirectRuns(mechanism, pair, stream)
-    else:
-        with TimedRuns(mechanism, pair, stream, settings.timeout) as runs:
-            yield runs
-
-
-class DirectRuns:
-    """Runs in this process; now and then it is checked that the input is still what it was."""
-
-    def __init__(self, mechanism: Mechanism, pair: Pair, stream: EvidenceStream) -> None:
-        self._mechanism, self._stream = mechanism, stream
-        self._data = {Side.X: pair.x, Side.X_PRIME: pair.x_prime}
-        self._before = {side: fingerprint(data) for side, data in self._data.items()}
-        self._next_check = 0
-
-    def sample(self, side: Side, block: int, n: int, *, coupled: bool) -> Batch:
-        """n outputs; `MechanismError` where the mechanism has changed its input."""
-        data = self._data[side]
-        outputs = draw(self._mechanism, data, n, self._stream, side, block, coupled=coupled)
-        if block >= self._next_check:
-            if fingerprint(data) != self._before[side]:
-                raise MechanismError(changes_input(self._mechanism.name))
-            if side is Side.X_PRIME:
-                self._next_check = 2 * block + 1
-        return outputs
+        self.runs += 2 * n
+        for outputs in drawn:
+            if not isinstance(outputs, np.ndarray):
+                for output in outputs:
+                    if isinstance(output, Raised):
+                        self.raised = output
+        return drawn

@@ -1,123 +1,290 @@
-"""One learned score for outputs with several dimensions: the log-odds of a fitted classifier.
+"""Learned scores: one number for outputs with several dimensions, by which they are cut.
 
-The classifier is fitted on past runs, labelled by the side they came from, and fixed before the
-runs that its score orders. Scores of the past itself come from other folds than the one scored,
-so that bets made of them are not flattered by overfitting.
+Three kinds of scores are fitted on past runs, labelled by the side they came from, and fixed
+before the runs that they order: a linear one (many small differences), the single most telling
+number (one large difference, such as the changed cell of a histogram), and boosted trees (several
+conditions at once, such as "no answer is yes, and the value is low"). Scores of the past itself
+come from other folds than the one scored, so that bets made of them are not flattered by
+overfitting.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
 Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 MAX_TRAINING = 20_000
 """Runs a side that a fit looks at, the most recent ones."""
+
+TREES, LEAVES = 30, 6
+"""Trees of a boosted score, and leaves of each."""
+
+FEWEST_FOR_TREES, MOST_FOR_TREES = 60, 400_000
+"""Runs from which trees can learn anything, and numbers that they are fitted to at most."""
 
 _FOLDS = 5
 _CLIP = 8.0
 
 
-@dataclass(frozen=True)
-class Score:
-    """A linear score of standardised numbers and of their distances from the median.
+class Score(Protocol):
+    """A function from the numbers of outputs, (n, d), to one number each, (n,)."""
 
-    `weights` is (2 d,): the first d for the numbers, the others for the distances.
-    """
+    def __call__(self, numbers: Array) -> Array:
+        """The score of each row."""
+
+    def describe(self) -> str:
+        """The score in words."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What makes numbers comparable: the median and the mean distance from it, (d,) each."""
 
     center: Array
     scale: Array
+
+    def standard(self, numbers: Array) -> Array:
+        """Standardised and clipped numbers, (n, d); NaN counts as the median."""
+        d = len(self.center)
+        if numbers.shape[1] < d:
+            missing = d - numbers.shape[1]
+            numbers = np.pad(numbers, ((0, 0), (0, missing)), constant_values=np.nan)
+        with np.errstate(invalid="ignore"):
+            z = (numbers[:, :d] - self.center) / self.scale
+        return np.clip(np.nan_to_num(z, nan=0.0, posinf=_CLIP, neginf=-_CLIP), -_CLIP, _CLIP)
+
+
+def frame_of(numbers: Array) -> Frame:
+    """The frame of pooled past numbers, (n, d)."""
+    finite = np.where(np.isfinite(numbers), numbers, np.nan)
+    finite[:, np.all(np.isnan(finite), axis=0)] = 0.0
+    center = np.nanmedian(finite, axis=0)
+    spread = np.nanmean(np.abs(finite - center), axis=0)
+    return Frame(center, np.where(spread > 0, spread, 1.0))
+
+
+@dataclass(frozen=True)
+class LinearScore:
+    """Weights (2 d,) of the standardised numbers and of their distances from the median."""
+
+    frame: Frame
     weights: Array
 
     def __call__(self, numbers: Array) -> Array:
         """The score of each row of numbers, shape (n,)."""
-        return np.asarray(features(numbers, self.center, self.scale) @ self.weights)
+        return np.asarray(_with_distances(self.frame.standard(numbers)) @ self.weights)
 
     def describe(self) -> str:
         """The largest terms of the score in words."""
-        d = len(self.center)
+        d = len(self.frame.center)
+        large = np.abs(self.weights) >= 1e-6 * np.abs(self.weights).max()
+        order = [i for i in np.argsort(-np.abs(self.weights), kind="stable").tolist() if large[i]]
         terms = []
-        order = np.argsort(-np.abs(self.weights), kind="stable")
-        for i in order[:4].tolist():
-            weight = self.weights[i] / self.scale[i % d]
-            if abs(self.weights[i]) < 1e-6 * np.abs(self.weights).max():
-                continue
+        for i in order[:4]:
+            weight = self.weights[i] / self.frame.scale[i % d]
             name = f"output[{i % d}]"
-            text = name if i < d else f"|{name} - {self.center[i % d]:.4g}|"
+            text = name if i < d else f"|{name} - {self.frame.center[i % d]:.4g}|"
             terms.append(f"{weight:+.3g} {text}")
-        more = max(
-            0,
-            int(np.count_nonzero(np.abs(self.weights) > 1e-6 * np.abs(self.weights).max()))
-            - len(terms),
-        )
+        more = len(order) - len(terms)
         return " ".join(terms) + (f" + {more} smaller terms" if more else "")
 
 
-def features(numbers: Array, center: Array, scale: Array) -> Array:
-    """Standardised numbers and their distances from the median, (n, 2 d); NaN counts as 0."""
-    d = len(center)
-    if numbers.shape[1] < d:
-        numbers = np.pad(numbers, ((0, 0), (0, d - numbers.shape[1])), constant_values=np.nan)
-    with np.errstate(invalid="ignore"):
-        z = (numbers[:, :d] - center) / scale
-    z = np.clip(np.nan_to_num(z, nan=0.0, posinf=_CLIP, neginf=-_CLIP), -_CLIP, _CLIP)
-    return np.concatenate([z, np.abs(z)], axis=1)
+@dataclass(frozen=True)
+class SingleScore:
+    """One of the numbers, standardised, or its distance from the median; `sign` orients it."""
+
+    frame: Frame
+    column: int
+    distance: bool
+    sign: float
+
+    def __call__(self, numbers: Array) -> Array:
+        """The score of each row of numbers, shape (n,)."""
+        i = self.column
+        if numbers.shape[1] <= i:
+            return np.zeros(len(numbers))
+        one = Frame(self.frame.center[i : i + 1], self.frame.scale[i : i + 1])
+        z = one.standard(numbers[:, i : i + 1])[:, 0]
+        return np.asarray(self.sign * (np.abs(z) if self.distance else z))
+
+    def describe(self) -> str:
+        """The number in words, on its own scale."""
+        name = f"output[{self.column}]"
+        center, scale = self.frame.center[self.column], self.frame.scale[self.column]
+        inner = f"|{name} - {center:.4g}|" if self.distance else f"({name} - {center:.4g})"
+        return f"{self.sign / scale:+.3g} {inner}"
 
 
-def fit_score(
-    x: Array, x_prime: Array, rng: np.random.Generator
-) -> tuple[Score, Array, Array] | None:
-    """Fit a score to tell rows of `x` (n, d) from rows of `x_prime` (m, d).
+@dataclass(frozen=True)
+class BoostedScore:
+    """The log odds of gradient-boosted trees on standardised numbers; `about` sums them up."""
 
-    Returns the score and the out-of-fold scores of both sides, (n,) and (m,); None where the two
-    are too few to fit or do not vary.
+    frame: Frame
+    model: HistGradientBoostingClassifier
+    about: str
+
+    def __call__(self, numbers: Array) -> Array:
+        """The score of each row of numbers, shape (n,)."""
+        if not len(numbers):
+            return np.zeros(0)
+        return np.asarray(self.model.decision_function(self.frame.standard(numbers)))
+
+    def describe(self) -> str:
+        """Where the score is largest and least, roughly."""
+        return self.about
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A score with the scores of the past runs that it was fitted to, each from other folds."""
+
+    score: Score
+    x: Array
+    y: Array
+
+
+Fit = Callable[[Frame, Array, Array], Score | None]
+"""From a frame, standardised rows (n, d) and labels (n,) to a score."""
+
+
+def fit_scores(x: Array, y: Array, rng: np.random.Generator) -> dict[str, Fitted]:
+    """Fit each kind of score to tell rows of `x` (n, d) from rows of `y` (m, d).
+
+    Keys are those of `KINDS`; a kind is missing where it cannot be fitted.
     """
-    n, m = len(x), len(x_prime)
-    kept_x, kept_y = x[-MAX_TRAINING:], x_prime[-MAX_TRAINING:]
-    if min(n, m) < 2:
-        return None
+    kept_x, kept_y = x[-MAX_TRAINING:], y[-MAX_TRAINING:]
+    if min(len(x), len(y)) < 2:
+        return {}
     pooled = np.concatenate([kept_x, kept_y])
-    finite = np.where(np.isfinite(pooled), pooled, np.nan)
-    varies = ~np.all(np.isnan(finite), axis=0)
-    finite[:, ~varies] = 0.0
-    center = np.nanmedian(finite, axis=0)
-    spread = np.nanmean(np.abs(finite - center), axis=0)
-    scale = np.where(spread > 0, spread, 1.0)
+    frame = frame_of(pooled)
+    rows = frame.standard(pooled)
     labels = np.concatenate([np.ones(len(kept_x)), np.zeros(len(kept_y))])
-    design = features(pooled, center, scale)
     fold = rng.permuted(np.arange(len(labels)) % min(_FOLDS, len(labels)))
-    out_of_fold = np.zeros(len(labels))
-    for k in range(fold.max() + 1):
-        held = fold == k
-        weights = _logistic(design[~held], labels[~held])
-        if weights is None:
-            return None
-        out_of_fold[held] = design[held] @ weights
-    weights = _logistic(design, labels)
-    if weights is None or not np.any(weights):
+    found = {}
+    for name, fit in KINDS.items():
+        fitted = _cross_fitted(fit, frame, rows, labels, fold, (x, y), len(kept_x))
+        if fitted is not None:
+            found[name] = fitted
+    return found
+
+
+def _cross_fitted(
+    fit: Fit,
+    frame: Frame,
+    rows: Array,
+    labels: Array,
+    fold: NDArray[np.intp],
+    whole: tuple[Array, Array],
+    kept: int,
+) -> Fitted | None:
+    x, y = whole
+    numbers = np.concatenate([x[len(x) - kept :], y[len(y) - (len(labels) - kept) :]])
+    score = fit(frame, rows, labels)
+    if score is None:
         return None
-    score = Score(center, scale, weights)
-    first_x, first_y = score(x[: n - len(kept_x)]), score(x_prime[: m - len(kept_y)])
-    return (
+    out_of_fold = np.zeros(len(labels))
+    for k in range(int(fold.max()) + 1):
+        held = fold == k
+        part = fit(frame, rows[~held], labels[~held])
+        if part is not None:
+            out_of_fold[held] = part(numbers[held])
+    earlier_x, earlier_y = x[: len(x) - kept], y[: len(y) - (len(labels) - kept)]
+    return Fitted(
         score,
-        np.concatenate([first_x, out_of_fold[: len(kept_x)]]),
-        np.concatenate([first_y, out_of_fold[len(kept_x) :]]),
+        np.concatenate([score(earlier_x), out_of_fold[:kept]]),
+        np.concatenate([score(earlier_y), out_of_fold[kept:]]),
     )
 
 
-def _logistic(design: Array, labels: Array) -> Array | None:
-    """Weights of a ridge-penalised logistic regression; the intercept only shifts the score."""
+def _with_distances(z: Array) -> Array:
+    return np.concatenate([z, np.abs(z)], axis=1)
+
+
+def fit_linear(frame: Frame, rows: Array, labels: Array) -> LinearScore | None:
+    """Ridge-penalised logistic regression; the intercept only shifts the score."""
+    import warnings
+
     from sklearn.linear_model import LogisticRegression
 
     if labels.min() == labels.max():
         return None
-    model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
-    import warnings
-
+    model = LogisticRegression(C=1.0, solver="newton-cholesky", max_iter=30, tol=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fit that has not converged is still a score
-        model.fit(design, labels)
-    return np.asarray(model.coef_[0], dtype=np.float64)
+        model.fit(_with_distances(rows), labels)
+    weights = np.asarray(model.coef_[0], dtype=np.float64)
+    return LinearScore(frame, weights) if np.any(weights) else None
+
+
+def fit_single(frame: Frame, rows: Array, labels: Array) -> SingleScore | None:
+    """The number, or distance of a number, whose means on both sides lie farthest apart.
+
+    Measured in standard errors (Welch's statistic).
+    """
+    in_x = labels > 0
+    if in_x.all() or not in_x.any():
+        return None
+    design = _with_distances(rows)
+    x, y = design[in_x], design[~in_x]
+    gap = x.mean(axis=0) - y.mean(axis=0)
+    error = np.sqrt(x.var(axis=0) / len(x) + y.var(axis=0) / len(y)) + 1e-9
+    best = int(np.argmax(np.abs(gap) / error))
+    if gap[best] == 0:
+        return None
+    d = rows.shape[1]
+    return SingleScore(frame, best % d, best >= d, float(np.sign(gap[best])))
+
+
+def fit_boosted(frame: Frame, rows: Array, labels: Array) -> BoostedScore | None:
+    """A few small trees, each fitted to what those before it left over (Friedman 2001)."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    every = -(-rows.size // MOST_FOR_TREES)
+    rows, labels = rows[::every], labels[::every]
+    if len(labels) < FEWEST_FOR_TREES or labels.min() == labels.max():
+        return None
+    model = HistGradientBoostingClassifier(
+        max_iter=TREES, max_leaf_nodes=LEAVES, min_samples_leaf=4, learning_rate=0.2,
+        early_stopping=False, random_state=0,
+    )  # fmt: skip
+    model.fit(rows, labels)
+    return BoostedScore(frame, model, _summary(frame, rows, model.decision_function(rows)))
+
+
+def _summary(frame: Frame, rows: Array, odds: Array) -> str:
+    """The ends of a score in words: the conditions of a small tree fitted to it."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    every = -(-len(rows) // 2000)
+    surrogate = DecisionTreeRegressor(max_leaf_nodes=5, random_state=0)
+    tree = surrogate.fit(rows[::every], odds[::every]).tree_
+    leaves: list[tuple[float, str]] = []
+
+    def walk(node: int, conditions: list[str]) -> None:
+        feature = int(tree.feature[node])
+        if feature < 0:
+            leaves.append((float(tree.value[node].ravel()[0]), " and ".join(conditions)))
+            return
+        cut = frame.center[feature] + frame.scale[feature] * float(tree.threshold[node])
+        walk(int(tree.children_left[node]), [*conditions, f"output[{feature}] <= {cut:.4g}"])
+        walk(int(tree.children_right[node]), [*conditions, f"output[{feature}] > {cut:.4g}"])
+
+    walk(0, [])
+    if len(leaves) < 2:
+        return "log odds of boosted trees"
+    low, high = min(leaves), max(leaves)
+    return f"log odds of boosted trees, high where {high[1]} and low where {low[1]}"
+
+
+KINDS: dict[str, Fit] = {"linear": fit_linear, "single": fit_single, "boosted": fit_boosted}
+"""The kinds of scores."""

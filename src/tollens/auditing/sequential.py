@@ -7,7 +7,6 @@ nothing but the number of past pairs, before the pairs that they score are looke
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import NamedTuple
 
@@ -16,6 +15,8 @@ from numpy.typing import NDArray
 
 from tollens.auditing.experts import SLOTS, pull_of
 from tollens.auditing.leak import LeakBound
+from tollens.auditing.lenses import fit_lenses
+from tollens.auditing.notes import Constant, Notes
 from tollens.auditing.paired import LinearBets
 from tollens.auditing.product import ProductBets
 from tollens.auditing.ville import Bankroll
@@ -58,7 +59,6 @@ DEFAULT_DELTA = 1e-5
 _NEVER = 2**62
 _CHUNK = 8192
 _COUPLED_CHUNK = 256
-_CURVE_GROWTH = 1.05
 
 
 class _Part(NamedTuple):
@@ -88,12 +88,15 @@ class Gambler:
         delta: float | None,
         seed: int,
         coupling: str = "independent",
+        encoder: Encoder | None = None,
+        share: float = 1.0,
     ) -> None:
+        """A gambler with `share` of the starting wealth; one without any only looks."""
         self.claim = claim
         self.alpha = alpha
         self.coupling = coupling
         self.promises = claim.promises()
-        self.encoder = Encoder()
+        self.encoder = Encoder() if encoder is None else encoder
         self.pairs = 0
         self.coupled_pairs = 0
         self.next_coupled = coupling != "independent"
@@ -102,18 +105,22 @@ class Gambler:
         self.product = ProductBets(self.promises, pull=pull_of(claim.support(1.0, 1.0)))
         self.linear = LinearBets(self.promises)
         self.bankroll = Bankroll(
-            bettors=self.product.bettors,
+            self.product.log_weights,
+            *(() if coupling == "independent" else (self.linear.log_weights,)),
             threshold=-math.log(alpha * (1 - LEAK_SHARE)),
-            more=() if coupling == "independent" else (self.linear.log_weights,),
         )
         self.leak = LeakBound(claim, alpha=alpha, share=LEAK_SHARE, delta=self.delta)
-        self.curve: list[tuple[int, float]] = []
-        self.constants = (_Constant(), _Constant())
-        self._digests = (hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16))
+        self.notes = Notes()
+        self._share = share
         self._search = SearchStream(seed)
         self._past: list[_Part] = []
         self._next_fit = self._next_bet = BURN_IN
-        self._next_mark = 0.0
+        self._bet_at = -1
+
+    @property
+    def constants(self) -> tuple[Constant, Constant]:
+        """Whether each side returned one and the same value in all runs."""
+        return self.notes.constants
 
     @property
     def refuted(self) -> bool:
@@ -146,32 +153,36 @@ class Gambler:
         coupled = self.next_coupled
         self.pairs += len(x)
         self.coupled_pairs += len(x) * coupled
-        if not self.product.ready:
+        cells = self.product.cells(x, y) if self.product.ready else None
+        joint = self.linear.joint(x, y) if cells is not None and coupled else None
+        if cells is None or not self._share:
             self.bankroll.sit_out(len(x))
+        elif joint is not None:
+            self.bankroll.pay(self.linear.log_returns(joint), group=1)
+            self.leak.count_coupled(joint)
         else:
-            cells = self.product.cells(x, y)
-            if coupled:
-                joint = self.linear.joint(x, y)
-                self.bankroll.pay(self.linear.log_returns(joint), group=1)
-                self.linear.count(joint)
-                self.leak.count_coupled(joint)
-            else:
-                self.bankroll.pay(self.product.log_returns(*cells))
-                self.leak.count(*cells)
+            self.bankroll.pay(self.product.log_returns(*cells))
+            self.leak.count(*cells)
+        if cells is not None:
             self.product.count(*cells)
+        if joint is not None:
+            self.linear.count(joint)
         if self._next_fit < _NEVER:
             self._past.append(_Part(x, y, coupled))
-        self._take_notes(x, y)
+        self.notes.take(x, y, self.pairs, self.bankroll.log_value)
 
     def _learn(self) -> None:
         """Learn cells, events and their counts from the whole past."""
         x = concatenate([part.x for part in self._past])
         y = concatenate([part.y for part in self._past])
-        rng = self._search.generator(self.pairs)
-        self.product.learn(x, y, rng)
+        seen = fit_lenses(x, y, self._search.generator(self.pairs))
+        first = not self.product.ready
+        self.product.learn(x, y, seen)
+        if first:
+            self.bankroll.share_out(0, self.product.log_weights)
         if self.coupling != "independent":
             coupled = np.concatenate([np.full(len(part.x), part.coupled) for part in self._past])
-            self.linear.learn(x, y, coupled, rng)
+            self.linear.learn(x, y, coupled, seen)
         grown = max(self.pairs + 1, int(self.pairs * REFIT))
         width = max(1, x.numbers.shape[1])
         self._next_fit = grown if grown <= min(MEMORY, MOST_NUMBERS // width) else _NEVER
@@ -188,6 +199,33 @@ class Gambler:
             self.leak.open(self.product.experts, self.pairs, new_cells=new_cells)
         grown = max(self.pairs + 1, int(self.pairs * REBET))
         self._next_bet = min(grown, self._next_fit)
+        self._bet_at = self.pairs
+
+    def back(self, share: float) -> None:
+        """Let a gambler who has only looked bet from now on, with `share` of the wealth.
+
+        Its lower bound for the leak gets the same share of alpha.
+        """
+        self._share = share
+        self.leak = LeakBound(
+            self.claim, alpha=self.alpha * share, share=LEAK_SHARE, delta=self.delta
+        )
+        if self.product.experts is not None:
+            self.leak.open(self.product.experts, self.pairs, new_cells=True)
+
+    @property
+    def bets_are_new(self) -> bool:
+        """Whether the standing bets have not scored a pair yet."""
+        return self.pairs == self._bet_at
+
+    @property
+    def growth(self) -> float:
+        """The estimated growth of the log wealth for a pair; may be negative."""
+        if self.coupling == "independent":
+            return self.product.growth
+        if self.coupling == "common":
+            return self.linear.growth
+        return max(self.product.growth, self.linear.growth)
 
     def _prefer_coupled(self) -> bool:
         """Coupled or independent next, by what would refute sooner if the estimates are right.
@@ -202,14 +240,6 @@ class Gambler:
         coupled = self.linear.growth / (missing + LINEAR_COST)
         return coupled >= self.product.growth / (missing + PRODUCT_COST)
 
-    def _take_notes(self, x: Outputs, y: Outputs) -> None:
-        for constant, digest, part in zip(self.constants, self._digests, (x, y), strict=True):
-            constant.look(part)
-            digest.update(np.ascontiguousarray(part.keys).tobytes())
-        if self.pairs >= self._next_mark:
-            self.curve.append((self.pairs, self.bankroll.log_value))
-            self._next_mark = self.pairs * _CURVE_GROWTH
-
     @property
     def log_e_value(self) -> float:
         """The log wealth now; once refuted, at least what it was when it crossed."""
@@ -218,7 +248,11 @@ class Gambler:
     @property
     def epsilon_lower(self) -> float:
         """The certified lower bound for epsilon at `delta`."""
-        return self.leak.lower(pairs=self.pairs, refuted=self.refuted)
+        return self.lower(refuted=self.refuted)
+
+    def lower(self, *, refuted: bool) -> float:
+        """The certified lower bound, given whether the claim is refuted by whatever pair."""
+        return self.leak.lower(pairs=self.pairs, refuted=refuted)
 
     def witness(self) -> Witness | None:
         """The event behind the richest bettor, of the kind of bet that earned most."""
@@ -232,40 +266,24 @@ class Gambler:
 
     def shares(self) -> dict[str, float]:
         """What part of the wealth each kind of bet has made, for people."""
-        found = np.exp(self.bankroll.log_shares(0)).reshape(len(SLOTS), -1).sum(axis=1)
-        return {name: float(share) for name, share in zip(SLOTS, found, strict=True)}
+        found = np.exp(self.bankroll.log_shares(0))
+        by_slot = found[:-1].reshape(len(SLOTS), -1).sum(axis=1)
+        shares = {name: float(share) for name, share in zip(SLOTS, by_slot, strict=True)}
+        return {**shares, "favourite": float(found[-1])}
 
     def evidence(self, *, at_crossing: bool = False) -> Wealth:
         """What a verdict keeps of the bets: now, or as it was when the claim was refuted."""
         end, value = self.pairs, self.log_e_value
         if at_crossing and self.bankroll.crossed_at is not None:
             end, value = self.bankroll.crossed_at, self.bankroll.crossed_value
-        earlier = tuple(point for point in self.curve if point[0] < end)
         return Wealth(
             log_e_value=value,
             threshold=self.bankroll.threshold,
             crossed_at=self.bankroll.crossed_at,
             burn_in=self.burn_in,
-            curve=(*earlier, (end, value)),
+            curve=self.notes.curve_to(end, value),
             shares=self.shares(),
-            digest="-".join(digest.hexdigest() for digest in self._digests),
+            digest=self.notes.digest,
             level=self.alpha,
             method=self.method,
         )
-
-
-class _Constant:
-    """Whether all outputs of a side were one and the same value."""
-
-    def __init__(self) -> None:
-        self.key: int | None = None
-        self.holds = True
-        self.shape = -1
-
-    def look(self, part: Outputs) -> None:
-        if not len(part):
-            return
-        if self.key is None:
-            self.key, self.shape = int(part.keys[0]), int(part.shapes[0])
-        if self.holds:
-            self.holds = bool(np.all(part.keys == np.uint64(self.key)))

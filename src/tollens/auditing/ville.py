@@ -98,19 +98,26 @@ class Bankroll:
     supermartingale under the null. Once it has reached the threshold the claim is refuted.
 
     >>> import numpy as np
-    >>> wealth = Bankroll(bettors=2, threshold=np.log(20.0))
+    >>> wealth = Bankroll(np.log([0.5, 0.5]), threshold=np.log(20.0))
     >>> path = wealth.pay(np.log(np.array([[4.0, 4.0, 4.0], [1.0, 1.0, 1.0]])))
     >>> np.exp(path).round(2).tolist(), wealth.crossed_at
     ([2.5, 8.5, 32.5], 3)
     """
 
-    def __init__(self, *, bettors: int, threshold: float, more: tuple[Array, ...] = ()) -> None:
-        """`bettors` of equal shares make group 0; `more` gives log shares of further groups."""
+    def __init__(self, *groups: Array, threshold: float) -> None:
+        """Each group is given by the logs of its bettors' starting shares, which sum to 1."""
         self.threshold = threshold
         self.pairs = 0
         self.crossed_at: int | None = None
         self.crossed_value = -np.inf
-        self._logs = [np.full(bettors, -np.log(bettors)), *more]
+        self._paid = False
+        self._logs = [np.array(shares, dtype=np.float64) for shares in groups]
+
+    def share_out(self, group: int, log_shares: Array) -> None:
+        """Give the bettors of a group other starting shares; only before anything was bet."""
+        if self._paid:
+            raise AssertionError("shares are fixed before the first bet")
+        self._logs[group] = np.array(log_shares, dtype=np.float64)
 
     @property
     def log_value(self) -> float:
@@ -133,6 +140,7 @@ class Bankroll:
         """
         if log_returns.shape[1] == 0:
             return np.zeros(0)
+        self._paid = True
         others = self.log_value - self.log_of_group(group)
         steps = self._logs[group][:, None] + np.cumsum(log_returns, axis=1)
         path = others + _log_sum(steps)

@@ -55,8 +55,10 @@ def product_witness(product: ProductBets, log_shares: Array, encoder: Encoder) -
     experts = product.experts
     if experts is None:
         return None
-    smooth = np.array([experts.views[v].kernel is not None for v in experts.slots.tolist()])
-    order = np.lexsort((-log_shares, smooth.repeat(len(product.promises))))
+    smooth = np.array(
+        [experts.views[v].smoothing.style != "counted" for v in experts.slots.tolist()]
+    )
+    order = np.lexsort((-log_shares[:-1], smooth.repeat(len(product.promises))))
     for bettor in order.tolist():
         slot, promise = divmod(bettor, len(product.promises))
         view = experts.views[int(experts.slots[slot])]

@@ -12,23 +12,31 @@ import pytest
 
 import tollens
 from tollens import Outcome, Reason
-from tollens.errors import MechanismError
+from tollens.errors import MechanismError, UsageError
 from tollens.mechanism import BatchFailed, from_callable
 from tollens.neighbours import Pair
 from tollens.outputs import Raised
 from tollens.streams import EvidenceStream, Side
-from tollens.worker import TIMEOUT, TimedRuns
+from tollens.timed import TIMEOUT, TimedRuns
 
 CRASH = Raised("Crash")
 FOREVER = 60.0
 
 
+class OnePair(TimedRuns):
+    """Timed runs that remember the pair of a test."""
+
+    pair = Pair(0, 1)
+
+
 def runs(mechanism, timeout=5.0, x=0, x_prime=1, seed=3):
-    return TimedRuns(from_callable(mechanism), Pair(x, x_prime), EvidenceStream(seed), timeout)
+    timed = OnePair(from_callable(mechanism), EvidenceStream(seed), timeout)
+    timed.pair = Pair(x, x_prime)
+    return timed
 
 
 def ask(timed, block, n, side=Side.X, *, coupled=False):
-    return timed.sample(side, block, n, coupled=coupled)
+    return timed.sample(timed.pair, side, block, n, coupled=coupled)
 
 
 def children():
@@ -85,6 +93,11 @@ class TestOutputs:
             outputs = ask(timed, 0, 3)
         assert [len(output) for output in outputs] == [50_000] * 3
 
+    def test_a_changed_input_is_an_error(self):
+        timed = runs(lambda data: data.append(1), x=[], x_prime=[1])
+        with timed, pytest.raises(MechanismError, match="changes its input"):
+            ask(timed, 0, 2)
+
     def test_exceptions_are_outputs(self):
         with runs(lambda data: 1 / data) as timed:
             assert ask(timed, 0, 2) == [Raised("ZeroDivisionError")] * 2
@@ -104,6 +117,39 @@ class TestOutputs:
         first, second = runs(global_draw), runs(global_draw)
         with first, second:
             assert ask(first, 0, 3) != ask(second, 0, 3)
+
+
+class TestPairs:
+    """Several pairs in one audit: the process keeps its state, and each run sees its own data."""
+
+    def test_each_run_sees_its_own_data(self):
+        pairs = [Pair(i, [i]) for i in range(70)]  # more than the process keeps at a time
+        with runs(lambda data: data) as timed:
+            for block, pair in enumerate(pairs + pairs[:3]):
+                assert timed.both(pair, block, 2, coupled=False) == (
+                    [pair.x] * 2,
+                    [pair.x_prime] * 2,
+                )
+
+    def test_a_generator_of_the_mechanism_goes_on(self):
+        own = np.random.default_rng(1)
+        with runs(lambda data: own.random()) as timed:
+            both = [timed.both(Pair(i, 0), i, 4, coupled=False) for i in range(3)]
+        values = [value for x, y in both for value in (*x, *y)]
+        assert len(set(values)) == len(values)
+
+    def test_data_that_cannot_be_sent_start_a_new_process(self):
+        with open(os.devnull) as file, runs(lambda data, rng: (str(data), rng.random())) as timed:  # noqa: PTH123
+            ask(timed, 0, 2)
+            x, _ = timed.both(Pair(file, file), 1, 2, coupled=False)
+        expected = EvidenceStream(3).generator(Side.X, 1).random(2)
+        assert x == [(str(file), value) for value in expected]
+
+    def test_data_that_cannot_be_sent_to_a_mechanism_with_a_generator(self):
+        with open(os.devnull) as file, runs(lambda data: 1) as timed:  # noqa: PTH123
+            ask(timed, 0, 2)
+            with pytest.raises(UsageError, match="another pair cannot be sent"):
+                timed.both(Pair(file, file), 1, 2, coupled=False)
 
 
 class TestCoupled:

@@ -1,0 +1,120 @@
+"""From counts of cells to estimated laws: three ways to smooth, each positive everywhere.
+
+The estimates only steer a bet; `ville.certify` makes any of them fair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_STEPS = 8
+_RIDGE = 1.0
+
+
+class Smoothing(Protocol):
+    """A way to smooth the counts (size,) of both sides, whose last cells may be no intervals."""
+
+    @property
+    def style(self) -> str:
+        """What tells it from others."""
+
+    def smooth(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Positive weights (size,) of both sides."""
+
+    def parameters(self, used: int) -> float:
+        """About how many numbers are learned where `used` cells have counts."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The counts themselves, with a little added to each cell."""
+
+    extra: float
+    style: str = "counted"
+
+    def smooth(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Positive weights of both sides."""
+        return x + self.extra, y + self.extra
+
+    def parameters(self, used: int) -> float:
+        """One less than there are cells."""
+        return max(used - 1.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Neighbouring intervals share their counts by a matrix whose columns sum to 1."""
+
+    style: str
+    matrix: Array
+    extra: float
+
+    def smooth(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Positive weights of both sides."""
+        return self._one(x), self._one(y)
+
+    def _one(self, counts: Array) -> Array:
+        fine = len(self.matrix)
+        smooth = counts + self.extra
+        smooth[:fine] = self.matrix @ counts[:fine] + self.extra / fine
+        return smooth
+
+    def parameters(self, used: int) -> float:
+        """As many as a density has bumps, roughly."""
+        return 8.0
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """The log odds of the sides are a + b s in an interval with score s (Platt 1999).
+
+    Both sides together say how much falls into an interval, and two numbers a and b how it is
+    shared. Rare intervals far out, of which each side alone has too few counts, are so judged by
+    all of them. `levels` (intervals,) are the scores.
+    """
+
+    levels: Array
+    extra: float
+    style: str = "calibrated"
+
+    @staticmethod
+    def of(cuts: Array, values: Array, extra: float) -> Calibrated:
+        """Levels are the means of the past values (n,) between the cuts, standardised."""
+        cell = np.searchsorted(cuts, values, side="left")
+        counts = np.bincount(cell, minlength=len(cuts) + 1)
+        means = np.bincount(cell, values, minlength=len(cuts) + 1) / np.maximum(counts, 1)
+        center, spread = values.mean(), values.std()
+        return Calibrated((means - center) / (spread if spread > 0 else 1.0), extra)
+
+    def smooth(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Positive weights of both sides."""
+        k = len(self.levels)
+        a, b = self._fit(x[:k], y[:k])
+        odds = np.clip(a + b * self.levels, -30.0, 30.0)
+        both = x[:k] + y[:k] + 2 * self.extra
+        smooth_x, smooth_y = x + self.extra, y + self.extra
+        share = 1.0 / (1.0 + np.exp(-odds))
+        smooth_x[:k], smooth_y[:k] = both * share, both * (1.0 - share)
+        return smooth_x, smooth_y
+
+    def _fit(self, x: Array, y: Array) -> tuple[float, float]:
+        """Newton's method for the logistic regression of the sides on the levels."""
+        design = np.stack([np.ones_like(self.levels), self.levels])
+        both = x + y
+        theta = np.zeros(2)
+        for _ in range(_STEPS):
+            share = 1.0 / (1.0 + np.exp(-np.clip(theta @ design, -30.0, 30.0)))
+            gradient = design @ (x - both * share) - _RIDGE * theta
+            hessian = (design * (both * share * (1 - share))) @ design.T + _RIDGE * np.eye(2)
+            theta = theta + np.clip(np.linalg.solve(hessian, gradient), -2.0, 2.0)
+        return float(theta[0]), float(theta[1])
+
+    def parameters(self, used: int) -> float:
+        """The two of the line."""
+        return 2.0

@@ -1,0 +1,54 @@
+"""Where outputs come from: this process, one with a time limit, or several.
+
+All sources of `Runs` draw the same outputs from the same seed, if the mechanism takes its `rng`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from tollens.mechanism import Mechanism
+from tollens.neighbours import Pair
+from tollens.streams import EvidenceStream, Side
+from tollens.worker import Batch, DirectRuns
+
+__all__ = ["Batch", "DirectRuns", "Runs", "open_runs"]
+
+
+class Runs(Protocol):
+    """Where outputs come from; no block number may be used twice in an audit."""
+
+    def sample(self, pair: Pair, side: Side, block: int, n: int, *, coupled: bool) -> Batch:
+        """n outputs of one side; coupled runs get the draws that the other side gets too."""
+
+    def both(self, pair: Pair, block: int, n: int, *, coupled: bool) -> tuple[Batch, Batch]:
+        """n outputs of x and n of x'."""
+
+
+@contextmanager
+def open_runs(
+    mechanism: Mechanism, stream: EvidenceStream, *, workers: int = 1, timeout: float | None = None
+) -> Iterator[Runs]:
+    """The runs of a mechanism; the processes that they need end with the block.
+
+    Raises `UsageError` where a mechanism cannot be run in that way.
+
+    >>> from tollens.mechanism import from_callable
+    >>> with open_runs(from_callable(len), EvidenceStream(7)) as runs:
+    ...     runs.both(Pair([1, 1], [1]), 0, 3, coupled=False)
+    ([2, 2, 2], [1, 1, 1])
+    """
+    if workers > 1:
+        from tollens.parallel import ParallelRuns
+
+        with ParallelRuns(mechanism, stream, workers, timeout) as parallel:
+            yield parallel
+    elif timeout is not None:
+        from tollens.timed import TimedRuns
+
+        with TimedRuns(mechanism, stream, timeout) as timed:
+            yield timed
+    else:
+        yield DirectRuns(mechanism, stream)
