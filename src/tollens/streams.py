@@ -88,7 +88,7 @@ class EvidenceStream:
         """n generators, one for each coupled pair of a chunk: both sides get the same draws.
 
         Run i is given generator i, however many draws the runs before it took. The generators
-        start from 256 bits each, drawn from a generator of the chunk: that is ten times cheaper
+        start from 256 bits each, drawn from a generator of the chunk: that is several times cheaper
         than a `SeedSequence` a run, and the states are as independent as the draws of PCG64.
 
         >>> stream = EvidenceStream(7)

@@ -22,11 +22,14 @@ from tollens.streams import EvidenceStream, Side
 
 Batch = Sequence[object] | NDArray[np.generic]
 
-CHUNK = 8
+CHUNK = 16
 """Runs in a chunk of a mechanism that makes one output a call."""
 
 BATCH_CHUNK = 2048
 """Runs in a chunk of a batched mechanism: one call, unless the runs are coupled."""
+
+_UNUSED = np.random.default_rng(0)
+"""Given to mechanisms that draw their own randomness, and take no generator."""
 
 _WATCHED = 64
 """Pairs whose data are watched at a time."""
@@ -49,7 +52,7 @@ def chunks_of(
 
     >>> from tollens.mechanism import from_callable
     >>> [chunk.n for chunk in chunks_of(from_callable(len), Side.X, 0, 20, coupled=False)]
-    [8, 8, 4]
+    [16, 4]
     """
     size = BATCH_CHUNK if mechanism.vectorised else CHUNK
     return [
@@ -64,6 +67,8 @@ def draw_chunk(mechanism: Mechanism, data: object, chunk: Chunk, stream: Evidenc
     Coupled runs are made one by one, batched mechanisms too: in one call, draws of run i on one
     side could be those of run j on the other, and pairs would not be independent of each other.
     """
+    if not mechanism.takes_rng:
+        return mechanism.sample(data, chunk.n, _UNUSED)
     if not chunk.coupled:
         rng = stream.generator(chunk.side, chunk.block, chunk.number)
         return mechanism.sample(data, chunk.n, rng)
@@ -86,7 +91,7 @@ def draw(
     >>> from tollens.mechanism import from_callable
     >>> mechanism = from_callable(lambda data, rng: rng.random())
     >>> outputs = draw(mechanism, None, 20, EvidenceStream(7), Side.X, 0, coupled=False)
-    >>> outputs[8] == EvidenceStream(7).generator(Side.X, 0, chunk=1).random()
+    >>> outputs[16] == EvidenceStream(7).generator(Side.X, 0, chunk=1).random()
     True
     """
     chunks = chunks_of(mechanism, side, block, n, coupled=coupled)

@@ -97,7 +97,7 @@ def test_a_gambler_who_forgets_to_certify_would_be_caught(monkeypatch):
     monkeypatch.setattr(
         experts,
         "project_pure",
-        lambda p, q, epsilon, bisections=0: experts.Factors(
+        lambda p, q, epsilon, steps=0: experts.Factors(
             np.broadcast_to(1.05, np.broadcast_shapes(p.shape, epsilon[..., None].shape)),
             np.broadcast_to(1.05, np.broadcast_shapes(p.shape, epsilon[..., None].shape)),
         ),

@@ -139,6 +139,22 @@ def tail_cuts(values: Array) -> Array:
     return cuts_at(values, np.unique(np.concatenate([shares, 1 - shares])))
 
 
+def edge_cuts(x: Array, y: Array) -> Array:
+    """Cuts between the ends of both sides' values: beyond them only one side was ever seen.
+
+    >>> edge_cuts(np.array([0.0, 1.0, 2.0]), np.array([1.5, 2.0, 5.0])).tolist()
+    [1.0, 2.0]
+    """
+    if not len(x) or not len(y):
+        return np.zeros(0)
+    low, high = max(x.min(), y.min()), min(x.max(), y.max())
+    pooled = np.concatenate([x, y])
+    below = pooled[pooled < low]
+    beyond = np.any(pooled > high)
+    found = [*([below.max()] if len(below) else []), *([high] if beyond else [])]
+    return np.unique(np.array(found, dtype=np.float64))
+
+
 def quantile_cuts(values: Array, k: int) -> Array:
     """At most k - 1 cuts that split values as evenly as ties allow; cell i is (cut_i-1, cut_i].
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.cells import Cells, frequent_keys, quantile_cuts, tail_cuts
+from tollens.auditing.cells import Cells, edge_cuts, frequent_keys, quantile_cuts, tail_cuts
 from tollens.auditing.density import density_cells
 from tollens.auditing.lenses import Lens, Lenses
 from tollens.auditing.projection import project_approx, project_pure
@@ -81,7 +81,7 @@ def steady_on_two_values() -> tuple[bool, ...]:
     """Which slots are steady on outputs with two values, where most look at the same two cells.
 
     >>> sum(steady_on_two_values()), len(SLOTS)
-    (10, 18)
+    (9, 18)
     """
     by_name = {slot.name: slot for slot in TABLE}
 
@@ -204,7 +204,9 @@ def fit_experts(x: Outputs, y: Outputs, seen: Lenses, *, pull: float) -> Experts
         if slot.cells == "quantiles":
             return add(lens, quantile_cuts(pooled, int(slot.size)), none, Counted(SMOOTHING), own)
         if slot.cells == "tails":
-            return add(lens, tail_cuts(pooled), none, Counted(SMOOTHING), own)
+            edges = edge_cuts(lens.x[in_x], lens.y[in_y])
+            cuts = np.union1d(tail_cuts(pooled), edges)
+            return add(lens, cuts, none, Counted(SMOOTHING), own)
         if slot.cells == "density":
             found = density_cells(pooled, slot.size) if len(pooled) else None
             if found is None:
@@ -281,7 +283,7 @@ def _certified(
     if swapped:
         p, q = q, p
     if delta is None:
-        found = project_pure(p, q, epsilon, 20 if quick else 44)
+        found = project_pure(p, q, epsilon, 10 if quick else 14)
     else:
         found = project_approx(p, q, epsilon, delta, 10 if quick else 24)
     found = Factors(np.where(real, found.a, 0.0), np.where(real, found.b, 0.0))

@@ -28,10 +28,10 @@ from tollens.claim import Claim, Promise
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-GRID = np.geomspace(0.01, 16.0, 160)
+GRID = np.geomspace(0.01, 16.0, 320)
 """The values of epsilon that a bound may take (and the claim's own)."""
 
-REBET = 1.2
+REBET = 1.3
 """Bets against the grid are made anew when the number of pairs has grown by this factor."""
 
 _COARSE = tuple(i for i, slot in enumerate(TABLE) if slot.cells != "density")
@@ -39,13 +39,18 @@ _COARSE = tuple(i for i, slot in enumerate(TABLE) if slot.cells != "density")
 
 @dataclass
 class _Segment:
-    """Pairs during which one set of bets against the grid stands."""
+    """Pairs during which one set of bets against the grid stands.
+
+    `past` holds the counts that the bets were made from, (views, widest) for each side.
+    """
 
     p: Array
     q: Array
     real: NDArray[np.bool_]
     slots: Index
     views: tuple[int, ...]
+    past: tuple[Array, Array]
+    parameters: Array
     counts_x: Array
     counts_y: Array
     joint: Array
@@ -72,11 +77,17 @@ class LeakBound:
         used = [int(experts.slots[slot]) for slot in _COARSE]
         views = tuple(sorted(set(used)))
         p, q, real = experts.laws(views)
+        past = np.zeros((2, *p.shape))
+        for row, view in enumerate(views):
+            chosen = experts.views[view]
+            past[0, row, : chosen.cells.size] = chosen.counts_x
+            past[1, row, : chosen.cells.size] = chosen.counts_y
+        parameters = np.array([experts.views[view].parameters for view in views])
         slots = np.array([views.index(view) for view in used], dtype=np.intp)
         self._segments.append(
             _Segment(
-                p, q, real, slots, views, np.zeros(p.shape), np.zeros(q.shape),
-                np.zeros((4, EVENTS)),
+                p, q, real, slots, views, (past[0], past[1]), parameters, np.zeros(p.shape),
+                np.zeros(q.shape), np.zeros((4, EVENTS)),
             )
         )  # fmt: skip
 
@@ -130,7 +141,7 @@ class LeakBound:
         """The largest log wealth ever reached against each epsilon of the grid."""
         orders = _orders(self.delta, self.claim.ordered)
         promises = [Promise(e, self.delta, order) for e in grid.tolist() for order in orders]
-        log = np.zeros((len(_COARSE), len(promises)))
+        log = np.zeros((len(_COARSE) + 1, len(promises)))
         table = self._linear_table(grid)
         linear = np.zeros((*table.shape[:-1], EVENTS))
         peak = np.full(len(grid), -np.inf)
@@ -139,8 +150,10 @@ class LeakBound:
                 log += _product_gain(segment, promises)
             if segment.joint.any():
                 linear += table @ segment.joint
-            product = log.reshape(len(_COARSE), len(grid), len(orders)).transpose(1, 0, 2)
-            peak = np.maximum(peak, _log_mean(product) + _log_mean(linear))
+            product = log.reshape(len(log), len(grid), len(orders)).transpose(1, 0, 2)
+            many, favourite = _log_mean(product[:, :-1]), _log_mean(product[:, -1:])
+            wealth = np.logaddexp(many, favourite) - math.log(2.0)
+            peak = np.maximum(peak, wealth + _log_mean(linear))
         return peak
 
     def _linear_table(self, grid: Array) -> Array:
@@ -162,14 +175,22 @@ class LeakBound:
 
 
 def _product_gain(segment: _Segment, promises: list[Promise]) -> Array:
-    """What the product bettors earned in a segment, (slots, promises), as logs."""
+    """What the product bettors earned in a segment, (slots + 1, promises), as logs.
+
+    The last one is the favourite (see `product`), for each promise.
+    """
     made = bets(segment.p, segment.q, segment.real, promises, quick=True)
     with np.errstate(divide="ignore"):
         log_a = np.where(segment.real[:, None, :], np.log(made.a), 0.0)
         log_b = np.where(segment.real[:, None, :], np.log(made.b), 0.0)
-    gain = np.einsum("vpk,vk->vp", log_a, segment.counts_x)
-    gain += np.einsum("vpk,vk->vp", log_b, segment.counts_y)
-    return np.asarray(gain[segment.slots])
+    earned = np.einsum("vpk,vk->vp", log_a, segment.counts_x)
+    earned += np.einsum("vpk,vk->vp", log_b, segment.counts_y)
+    before = np.einsum("vpk,vk->vp", log_a, segment.past[0])
+    before += np.einsum("vpk,vk->vp", log_b, segment.past[1]) - segment.parameters[:, None]
+    best = before.argmax(axis=0)
+    promise = np.arange(len(promises))
+    favourite = np.where(before[best, promise] > 0, earned[best, promise], 0.0)
+    return np.concatenate([earned[segment.slots], favourite[None]])
 
 
 def _log_mean(log: Array) -> Array:

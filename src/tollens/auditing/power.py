@@ -132,7 +132,7 @@ def _binary_bet(p: Array, q: Array, promise: Promise) -> Factors:
     epsilon, delta = np.array(promise.epsilon), np.array(promise.delta)
     if promise.order == 0:
         laws = (np.stack([p, 1 - p], axis=-1), np.stack([q, 1 - q], axis=-1))
-        found = project_pure(*laws, epsilon, bisections=20)
+        found = project_pure(*laws, epsilon, steps=10)
         return certify(found, worst_pure(found, epsilon))
     if promise.order < 0:
         p, q = q, p
