@@ -115,7 +115,7 @@ def _value(option: click.Option) -> str:
 
 
 def _help(option: click.Option) -> str:
-    text = (option.help or "").replace(" [default: ", " Default: ").replace("]", ".")
+    text = re.sub(r" \[default: (.*)\]$", r" Default: \1.", option.help or "")
     if option.show_default and isinstance(option.default, str | int | float):
         text += f" Default: {option.default}."
     return _cell(text)
@@ -318,7 +318,18 @@ def floor() -> str:
 def constants() -> str:
     """The constants of the audit, by their names in the source."""
     from tollens import contract, divergence
-    from tollens.auditing import density, experts, leak, paired, power, score, sequential, ville
+    from tollens.auditing import (
+        bandit,
+        density,
+        experts,
+        leak,
+        paired,
+        power,
+        product,
+        score,
+        sequential,
+        ville,
+    )
 
     def row(module: object, name: str, meaning: str) -> tuple[str, str, str]:
         value = getattr(module, name)
@@ -336,16 +347,29 @@ def constants() -> str:
         row(sequential, "REFIT", "growth of the number of pairs between two fits of the cells"),
         row(sequential, "REBET", "growth of the number of pairs between two sets of bets"),
         row(sequential, "MEMORY", "pairs after which the cells stay as they are"),
-        row(sequential, "TRIED", "pairs of either kind that are tried before one is preferred"),
+        row(sequential, "MOST_NUMBERS", "numbers a side after which they do so earlier"),
+        row(sequential, "TRIED", "coupled pairs that are tried before a kind is preferred"),
+        row(sequential, "EXPLORED", "the least share of coupled pairs after that"),
         row(sequential, "LEAK_SHARE", "part of alpha that pays for the bound on the leak"),
         row(sequential, "DEFAULT_DELTA", "where a leak is stated for claims without a delta"),
+        row(bandit, "NEW", "part of the runs that may go to new pairs of inputs"),
+        row(bandit, "OPTIMISM", "log wealth by which a pair of inputs may be underestimated"),
         row(experts, "SMOOTHING", "added to the count of each cell"),
-        ("`auditing.experts.SLOTS`", str(len(experts.SLOTS)), "; ".join(experts.SLOTS)),
+        (
+            "`auditing.experts.TABLE`",
+            f"{len(experts.TABLE)} slots",
+            "gamblers that share the starting wealth",
+        ),
+        row(product, "FAVOURITE", "share of the favourite, for outputs of several numbers"),
         row(experts, "LEAST_PULL", "pseudo-pairs of a steady gambler, at least"),
         row(experts, "MOST_PULL", "pseudo-pairs of a steady gambler, at most"),
         row(paired, "EVENTS", "tests that a bet on coupled pairs may use"),
         row(density, "FINE", "cells of a density estimate"),
-        row(score, "MAX_TRAINING", "runs a side that a fit of the score looks at"),
+        row(score, "MAX_TRAINING", "runs a side that a fit of a score looks at"),
+        row(score, "TREES", "trees of a boosted score"),
+        row(score, "LEAVES", "leaves of each tree"),
+        row(score, "FEWEST_FOR_TREES", "runs from which trees are fitted"),
+        row(score, "MOST_FOR_TREES", "numbers that trees are fitted to at most"),
         many(leak, "GRID", "values that the bound on the leak may take"),
         row(leak, "REBET", "growth of the number of pairs between two sets of bets on the leak"),
         row(power, "PLAYED", "audits simulated for each candidate of the detectable excess"),
@@ -354,6 +378,43 @@ def constants() -> str:
         many(divergence, "ORDERS", "orders at which a zCDP claim is imposed"),
     ]
     return _table(("name", "value", "meaning"), rows)
+
+
+def memory() -> str:
+    """How many pairs an audit keeps of outputs with so many numbers."""
+    from tollens.auditing.sequential import MEMORY, MOST_NUMBERS
+    from tollens.outputs import MAX_NUMBERS
+
+    rows = [
+        (f"{width:,}", f"{min(MEMORY, MOST_NUMBERS // width):,}")
+        for width in (1, MOST_NUMBERS // MEMORY, 1000, MAX_NUMBERS)
+    ]
+    return _table(("numbers of an output", "pairs of runs kept at most"), rows)
+
+
+def slots() -> str:
+    """The gamblers: what each looks at."""
+    from tollens.auditing.experts import TABLE
+
+    lenses = {"value": "the number, or the linear score", "single": "single number"}
+    cells = {
+        "quantiles": "{:.0f} quantiles",
+        "tails": "tails and edges",
+        "density": "density, bandwidth x {:g}",
+        "values": "at most {:.0f} exact values",
+        "calibrated": "calibrated",
+    }
+    rows = [
+        (
+            slot.name,
+            lenses.get(slot.lens, "boosted trees"),
+            cells[slot.cells].format(slot.size),
+            "steady" if slot.steady else "bold",
+            slot.instead,
+        )
+        for slot in TABLE
+    ]
+    return _table(("slot", "looks at", "cut into", "style", "joins instead"), rows)
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
@@ -367,6 +428,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "peers-further": peers_further,
     "floor": floor,
     "constants": constants,
+    "memory": memory,
+    "slots": slots,
 }
 PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "command-line.md": command_line,

@@ -142,9 +142,14 @@ def main() -> None:
 @main.command()
 @click.argument("target")
 @click.option("--claim", metavar="TEXT", help='Such as "epsilon=1" or "epsilon=ln 3, delta=1e-6".')
-@click.option("--x", "x", metavar="JSON", help="One input of the pair.")
-@click.option("--x-prime", "x_prime", metavar="JSON", help="The other input of the pair.")
-@click.option("--neighbours", metavar="NAME", help="A pair (x, x_prime) in the target's file.")
+@click.option("--x", "x", metavar="JSON", help="One input, for a single pair.")
+@click.option("--x-prime", "x_prime", metavar="JSON", help="The other input of that pair.")
+@click.option(
+    "--neighbours",
+    metavar="TEXT",
+    help='Many pairs, such as "queries:10:all", "add_remove:[1,0,1]" or "substitute:[1,0,1]:0"; '
+    "or the name of a pair, a list of pairs or a relation in the target's file.",
+)
 @click.option(
     "--evidence",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -157,8 +162,8 @@ def audit(screen: Screen, options: dict[str, object]) -> int:
     """Bet against the claim of TARGET on pairs of its runs.
 
     TARGET is "path/file.py::name" or "package.module:name"; the claim and the neighbours may
-    stand in the file (@tollens.promise) or be given here. A file of evidence as TARGET is scored
-    again.
+    stand in the file (@tollens.promise) or be given here. All pairs of inputs share one alpha and
+    one budget. A file of evidence as TARGET is scored again.
     """
     from tollens.auditing import command
 

@@ -14,7 +14,16 @@ from tollens.outputs import Encoder, Outputs, Raised
 
 pytestmark = pytest.mark.libraries
 dp = pytest.importorskip("opendp.prelude")
-dp.enable_features("contrib", "honest-but-curious")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _features():
+    """Features are global: what these tests enable must not reach those of other files."""
+    before = set(dp.GLOBAL_FEATURES) if hasattr(dp, "GLOBAL_FEATURES") else set()
+    dp.enable_features("contrib", "honest-but-curious")
+    yield
+    dp.disable_features(*({"contrib", "honest-but-curious"} - before))
+
 
 RNG = np.random.default_rng(0)
 ROWS = (dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance())

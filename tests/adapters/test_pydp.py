@@ -3,6 +3,7 @@
 import functools
 import math
 import multiprocessing
+from dataclasses import replace
 from importlib import metadata
 
 import numpy as np
@@ -12,7 +13,11 @@ import tollens
 from tollens.adapters import adapt, promised
 from tollens.claim import approx, pure
 from tollens.errors import UsageError
+from tollens.neighbours import Pair
 from tollens.outputs import Encoder, Raised
+from tollens.parallel import ParallelRuns
+from tollens.streams import EvidenceStream
+from tollens.targets import load_target
 
 pytestmark = pytest.mark.libraries
 pytest.importorskip("pydp")
@@ -135,6 +140,7 @@ def test_objects_promise_their_parameters(made, data, claim, shape, name):
     assert mechanism.name == f"PyDP {name}"
     assert shapes(mechanism, data) == {shape}
     assert mechanism.packages == ("python-dp",)
+    assert mechanism.own_entropy
 
 
 @pytest.mark.parametrize(
@@ -159,7 +165,9 @@ def test_subclasses_are_recognised():
 
     # PyDP finds its compiled class by the name of the Python class
     Rounded.__name__ = "BoundedMean"
-    assert shapes(adapt(Rounded(epsilon=1.0, **BOUNDS)), ROWS) == {"int"}
+    mechanism = adapt(Rounded(epsilon=1.0, **BOUNDS))
+    assert shapes(mechanism, ROWS) == {"int"}
+    assert not mechanism.own_entropy  # what a class of the caller's draws, nobody knows
 
 
 def test_every_run_starts_from_no_data_and_a_full_budget():
@@ -197,6 +205,21 @@ def test_forked_processes_do_not_repeat_each_other():
     fresh = [forked(lambda: mechanism.sample(0.0, 9, RNG)) for _ in range(2)]
     fresh.append(list(mechanism.sample(0.0, 9, RNG)))
     assert len({value for drawn in fresh for value in drawn}) == 27
+
+
+def test_several_processes_do_not_repeat_each_other(tmp_path):
+    file = tmp_path / "noise.py"
+    file.write_text(
+        "from pydp.algorithms.numerical_mechanisms import LaplaceMechanism\n"
+        "laplace = LaplaceMechanism(1.0)\n"
+    )
+    target = f"{file}::laplace"
+    mechanism = replace(adapt(load_target(target)), target=target)
+    pair = Pair(0.0, 1.0)
+    for timeout in (None, 5.0):
+        with ParallelRuns(mechanism, EvidenceStream(1), 2, timeout) as parallel:
+            x, y = parallel.both(pair, 0, 64, coupled=False)
+        assert len({*x, *y}) == 128
 
 
 # Audits; the library has no seed, so alpha is small enough never to fail by chance

@@ -10,16 +10,21 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import tollens
+from tollens.auditing.lenses import fit_lenses
 from tollens.auditing.paired import EVENTS, STRENGTHS, Events, LinearBets, directions, fit_events
 from tollens.outputs import Encoder
 from tollens.streams import SearchStream
+
+
+def lenses_of(x, y):
+    return fit_lenses(x, y, SearchStream(0).generator(0))
 
 
 def bets_of(claim, past_x, past_y, encoder):
     """Linear bets learned from coupled past pairs."""
     linear = LinearBets(claim.promises())
     x, y = encoder.encode(past_x), encoder.encode(past_y)
-    linear.learn(x, y, np.ones(len(x), dtype=bool), SearchStream(0).generator(0))
+    linear.learn(x, y, np.ones(len(x), dtype=bool), lenses_of(x, y))
     linear.bet()
     return linear
 
@@ -123,7 +128,7 @@ class TestEvents:
     def fitted(outputs_x, outputs_y):
         encoder = Encoder()
         x, y = encoder.encode(outputs_x), encoder.encode(outputs_y)
-        return fit_events(x, y, SearchStream(0).generator(0)), encoder
+        return fit_events(x, y, lenses_of(x, y)), encoder
 
     def test_thresholds_and_their_complements(self):
         rng = np.random.default_rng(0)
@@ -194,7 +199,7 @@ class TestPortfolio:
         whole = LinearBets(tollens.pure(1).promises())
         pieces = LinearBets(tollens.pure(1).promises())
         for linear in (whole, pieces):
-            linear.learn(x[:10], y[:10], np.ones(10, dtype=bool), SearchStream(0).generator(0))
+            linear.learn(x[:10], y[:10], np.ones(10, dtype=bool), lenses_of(x[:10], y[:10]))
         joint = whole.joint(x[10:], y[10:])
         whole.count(joint)
         cut = int(rng.integers(1, 50))

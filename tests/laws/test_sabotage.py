@@ -9,6 +9,8 @@ import pytest
 
 import tollens
 from tollens.auditing.experts import SLOTS
+from tollens.auditing.product import FAVOURITE
+from tollens.auditing.sequential import BURN_IN
 
 SABOTAGE = 0.7
 SEEDS = range(3)
@@ -108,8 +110,16 @@ def test_a_gambler_who_forgets_to_certify_would_be_caught(monkeypatch):
     assert audit.refuted
 
 
-def test_all_bettors_start_equal():
+def test_all_bettors_start_equal_and_the_favourite_waits_for_outputs_of_several_numbers():
     audit = tollens.Audit("epsilon=1")
     shares = audit.verdict().evidence.shares
-    assert set(shares) == set(SLOTS)
-    assert list(shares.values()) == pytest.approx([1 / len(SLOTS)] * len(SLOTS))
+    assert list(shares) == [*SLOTS, "favourite"]
+    assert list(shares.values()) == pytest.approx([1 / len(SLOTS)] * len(SLOTS) + [0.0])
+    rng = np.random.default_rng(0)
+    audit.update(rng.normal(size=BURN_IN), rng.normal(size=BURN_IN))
+    assert audit.verdict().evidence.shares["favourite"] == 0
+    several = tollens.Audit("epsilon=1")
+    several.update(rng.normal(size=(BURN_IN, 3)), rng.normal(size=(BURN_IN, 3)))
+    shares = several.verdict().evidence.shares
+    half = [(1 - FAVOURITE) / len(SLOTS)] * len(SLOTS)
+    assert list(shares.values()) == pytest.approx([*half, FAVOURITE])

@@ -110,6 +110,11 @@ def test_the_worst_case_does_not_depend_on_the_company(factors, epsilon, delta):
     )
 
 
+def equal(bettors):
+    """The logs of equal shares."""
+    return np.full(bettors, -math.log(bettors))
+
+
 RETURNS = st.integers(1, 5).flatmap(
     lambda bettors: st.lists(
         st.lists(st.floats(0.01, 4), min_size=bettors, max_size=bettors), min_size=1, max_size=30
@@ -123,7 +128,7 @@ def test_the_wealth_is_the_average_of_products(returns, data):
     returns = np.array(returns).T
     bettors, pairs = returns.shape
     threshold = data.draw(st.floats(-2, 4))
-    wealth = Bankroll(bettors=bettors, threshold=threshold)
+    wealth = Bankroll(equal(bettors), threshold=threshold)
     cuts = sorted(data.draw(st.lists(st.integers(0, pairs), max_size=5)))
     path = np.concatenate([wealth.pay(np.log(part)) for part in np.split(returns, cuts, axis=1)])
     products = [math.prod(returns[i, : t + 1]) for t in range(pairs) for i in range(bettors)]
@@ -145,7 +150,7 @@ def test_the_wealth_of_groups_is_the_product_of_their_averages(returns, data):
     bettors, pairs = returns.shape
     turns = data.draw(st.lists(st.booleans(), min_size=pairs, max_size=pairs))
     shares = np.arange(1.0, bettors + 1) / sum(range(1, bettors + 1))
-    wealth = Bankroll(bettors=bettors, threshold=1.0, more=(np.log(shares),))
+    wealth = Bankroll(equal(bettors), np.log(shares), threshold=1.0)
     grown = [np.full(bettors, 1 / bettors), shares.copy()]
     expected, found = [], []
     for pair, second in enumerate(turns):
@@ -161,7 +166,7 @@ def test_the_wealth_of_groups_is_the_product_of_their_averages(returns, data):
 
 
 def test_burn_in_counts_but_does_not_pay():
-    wealth = Bankroll(bettors=3, threshold=1.0)
+    wealth = Bankroll(equal(3), threshold=1.0)
     wealth.sit_out(6)
     assert wealth.log_value == pytest.approx(0)
     wealth.pay(np.full((3, 2), 1.0))
@@ -169,8 +174,29 @@ def test_burn_in_counts_but_does_not_pay():
     assert wealth.pairs == 8
 
 
+def test_bettors_without_a_share_change_nothing():
+    with np.errstate(divide="ignore"):
+        shares = np.log([0.25, 0.75, 0.0])
+    returns = np.log([[2.0, 0.5, 3.0], [0.5, 2.0, 1.0], [100.0, 0.01, 1e9]])
+    with_one, without = Bankroll(shares, threshold=1.0), Bankroll(shares[:2], threshold=1.0)
+    assert with_one.pay(returns).tolist() == without.pay(returns[:2]).tolist()
+    assert np.exp(with_one.log_shares())[2] == 0
+    assert with_one.crossed_at == without.crossed_at
+
+
+def test_shares_may_change_until_the_first_bet_only():
+    wealth = Bankroll(equal(2), threshold=1.0)
+    wealth.sit_out(3)
+    wealth.share_out(0, np.log([0.9, 0.1]))
+    wealth.pay(np.zeros((2, 0)))
+    wealth.share_out(0, np.log([0.75, 0.25]))
+    assert wealth.pay(np.log([[2.0], [1.0]]))[0] == pytest.approx(math.log(1.75))
+    with pytest.raises(AssertionError, match="before the first bet"):
+        wealth.share_out(0, equal(2))
+
+
 def test_once_refuted_always_refuted():
-    wealth = Bankroll(bettors=1, threshold=math.log(20))
+    wealth = Bankroll(equal(1), threshold=math.log(20))
     wealth.pay(np.log([[30.0, 0.001, 0.001]]))
     assert wealth.crossed_at == 1
     assert wealth.crossed_value == pytest.approx(math.log(30))
@@ -178,10 +204,10 @@ def test_once_refuted_always_refuted():
 
 
 def test_very_large_and_very_small_wealth():
-    wealth = Bankroll(bettors=2, threshold=1e6)
+    wealth = Bankroll(equal(2), threshold=1e6)
     path = wealth.pay(np.array([[1e5, 1e6], [-1e6, -1e6]]))
     assert path[-1] == pytest.approx(1.1e6 - math.log(2))
-    ruined = Bankroll(bettors=2, threshold=1.0)
+    ruined = Bankroll(equal(2), threshold=1.0)
     ruined.pay(np.array([[-np.inf], [0.5]]))
     assert ruined.log_value == pytest.approx(0.5 - math.log(2))
 
@@ -194,7 +220,7 @@ def test_ville(level):
     steps = np.where(rng.random((runs, pairs)) < 0.5, math.log(1.5), math.log(0.5))
     crossed = 0
     for run in steps:
-        wealth = Bankroll(bettors=1, threshold=-math.log(level))
+        wealth = Bankroll(equal(1), threshold=-math.log(level))
         wealth.pay(run[None, :])
         crossed += wealth.crossed_at is not None
     assert crossed / runs <= level

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 import tollens
-from tollens.auditing.experts import ATOMS, LEAST_PULL, MOST_PULL, SLOTS, SMOOTHING, STEADY
+from tollens.auditing.experts import (
+    LEAST_PULL,
+    MOST_PULL,
+    SLOTS,
+    SMOOTHING,
+    steady_on_two_values,
+)
 from tollens.auditing.sequential import BURN_IN, REBET, REFIT, Gambler
 
 
@@ -59,11 +65,12 @@ def naive_wealth(x, y, epsilon):
 
     Every bettor looks at the same cells: zero and one (or only "a number", while no more than
     one value has been seen when cells were learned), and the cell of everything else. Bettors
-    differ in one thing: the steady ones pull both laws towards their common mean.
+    differ in one thing: the steady ones pull both laws towards their common mean. The favourite
+    has no share, because the outputs are one number.
     """
     variation = (math.exp(epsilon) - 1) / (math.exp(epsilon) + 1)
     pull = min(max(0.25 / max(variation, 1e-9) ** 2, LEAST_PULL), MOST_PULL)
-    pulls = [pull if name in STEADY or name == list(ATOMS)[1] else 0.0 for name in SLOTS]
+    pulls = [pull if steady else 0.0 for steady in steady_on_two_values()]
     wealths, path = [1 / len(SLOTS)] * len(SLOTS), []
     next_fit = next_bet = BURN_IN
     bets = None

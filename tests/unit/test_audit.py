@@ -11,6 +11,7 @@ import tollens
 from tollens import Outcome, Reason
 from tollens.auditing.power import detectable_excess, fewest_pairs
 from tollens.errors import Interrupted, MechanismError, UsageError
+from tollens.worker import CHUNK
 
 PAIR = ([1, 1], [1])
 
@@ -37,7 +38,7 @@ class TestFindings:
                 outputs="exact?",
                 coupling="none",
                 seed=-1,
-                workers=9,
+                workers=0,
                 timeout=0,
                 delta=7,
             )
@@ -71,7 +72,10 @@ class TestFindings:
             {"delta": 1.1},
             {"delta": math.nan},
             {"workers": 0},
-            {"workers": 2},
+            {"workers": -1},
+            {"workers": 1.5},
+            {"workers": True},
+            {"workers": "2"},
             {"until": "Refuted"},
             {"method": None},
             {"coupling": "shared"},
@@ -253,13 +257,39 @@ class TestSeeds:
         again = tollens.audit(leaky, "epsilon=1", neighbours=PAIR, seed=verdict.seed)
         assert again.evidence == verdict.evidence
 
-    def test_one_output_a_call_or_all_at_once(self):
+    @staticmethod
+    def one_and_many():
+        """The same outputs, one a call and all at once."""
         batch = tollens.batched(lambda rows, n, rng: len(rows) + rng.laplace(size=n))
-        settings = {"neighbours": PAIR, "seed": 3, "budget": 400, "coupling": "independent"}
-        one = tollens.audit(count, "epsilon=1", **settings)
-        all_at_once = tollens.audit(batch, "epsilon=1", **settings)
-        assert one.evidence.digest == all_at_once.evidence.digest
-        assert one.log_e_value == pytest.approx(all_at_once.log_e_value, abs=1e-9)
+        return count, batch
+
+    def test_one_output_a_call_or_all_at_once_for_the_runs_of_one_chunk(self):
+        """Longer blocks are cut into chunks, each with a stream of its own, of two lengths."""
+        settings = {"neighbours": PAIR, "seed": 3, "budget": 300, "alpha": 0.05}
+        digests = {
+            tollens.audit(
+                one, "epsilon=1", coupling="independent", **settings
+            ).evidence.digest
+            for one in self.one_and_many()
+        }
+        assert len(digests) == 1
+
+    def test_coupled_runs_are_made_one_by_one_of_either(self):
+        """A batched mechanism is called for one output at a time where the draws are shared."""
+        found = []
+        for mechanism in self.one_and_many():
+            settings = {"neighbours": PAIR, "seed": 3, "budget": CHUNK, "alpha": 0.2}
+            verdict = tollens.audit(mechanism, "epsilon=0.01", coupling="common", **settings)
+            found.append((verdict.evidence.digest, verdict.log_e_value))
+        assert found[0] == found[1]
+
+    def test_longer_blocks_are_other_runs_of_the_same_law(self):
+        settings = {"neighbours": PAIR, "seed": 3, "budget": 1000, "coupling": "independent"}
+        verdicts = [tollens.audit(one, "epsilon=1", **settings) for one in self.one_and_many()]
+        assert verdicts[0].evidence.digest != verdicts[1].evidence.digest
+        for verdict in verdicts:
+            assert verdict.outcome is Outcome.UNREFUTED
+            assert verdict.log_e_value == pytest.approx(verdicts[0].log_e_value, abs=2)
 
 
 class TestCoupling:

@@ -157,7 +157,7 @@ BROKEN = {
     ),
     "sides of two lengths": (
         lambda d: [d["x"][k].pop() for k in ("keys", "shapes", "numbers")],
-        "outputs of x but",
+        "does not follow from the recorded outputs: of 160 of x",
     ),
 }
 

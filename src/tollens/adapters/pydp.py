@@ -47,11 +47,16 @@ def recognises(mechanism: object) -> bool:
     return "pydp" in modules or (modules[0] in _BINDINGS and "pybind11_builtins" in modules)
 
 
+def _draws_nothing_of_its_own(mechanism: object) -> bool:
+    """Whether the object's class is PyDP's; one derived from it may add other randomness."""
+    return type(mechanism).__module__.partition(".")[0] in ("pydp", *_BINDINGS)
+
+
 def wrap(mechanism: object) -> Mechanism:
     """Make a mechanism of an object that releases something of the data of a call.
 
     PyDP draws its own randomness and buffers it, and a forked process starts with a copy of the
-    buffer; there, the copy is thrown away first. Rows that were added to an algorithm beforehand
+    buffer; there, the copy is thrown away first. A process that is started anew has none. Rows that were added to an algorithm beforehand
     are dropped by its first run.
     Raises `UsageError` for what holds its data, or makes no release by itself.
     """
@@ -64,7 +69,12 @@ def wrap(mechanism: object) -> Mechanism:
     function = functools.partial(_release, mechanism, run)
     each = from_callable(function, name=_name(mechanism))
     sampler = functools.partial(_sample, each, [os.getpid()])
-    return replace(each, sampler=sampler, packages=("python-dp",))
+    return replace(
+        each,
+        sampler=sampler,
+        packages=("python-dp",),
+        own_entropy=_draws_nothing_of_its_own(mechanism),
+    )
 
 
 def read_promise(mechanism: object, d_in: object) -> Claim:

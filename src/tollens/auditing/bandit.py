@@ -26,6 +26,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tollens.auditing.notes import Constant, Notes
+from tollens.auditing.product import Ratio, pairs_a_round
 from tollens.auditing.sequential import Gambler
 from tollens.evidence import Wealth
 from tollens.neighbours import Pair
@@ -97,13 +98,20 @@ class Bandit:
         """The number of pairs of runs for which this choice of inputs and its bets stand."""
         return self._gamblers[self._arm].until_next_bet()
 
+    @property
+    def next_ratio(self) -> Ratio:
+        """The numbers of runs on x and on x' that make the next rounds."""
+        return self._gamblers[self._arm].next_ratio
+
     def update(self, x: Outputs, y: Outputs) -> None:
-        """Score n pairs of runs on the chosen inputs, in their order, choosing between bets."""
-        start = 0
-        while start < len(x):
-            stop = min(len(x), start + self.until_next_bet())
-            self._score(x[start:stop], y[start:stop])
-            start = stop
+        """Score rounds of runs on the chosen inputs, in their order, choosing between bets."""
+        while len(x):
+            n, m = self.next_ratio
+            rounds = min(len(x) // n, self.until_next_bet() // pairs_a_round((n, m)))
+            if not rounds:
+                raise AssertionError(f"runs must come in rounds of {n} on x and {m} on x'")
+            self._score(x[: rounds * n], y[: rounds * m])
+            x, y = x[rounds * n :], y[rounds * m :]
 
     def _score(self, x: Outputs, y: Outputs) -> None:
         """Pay the bets on the chosen inputs; once they have been made anew, choose again."""
@@ -122,7 +130,7 @@ class Bandit:
                 self._crossed_value = float(np.logaddexp(others, own))
         else:
             gambler.update(x, y)
-        self.pairs += len(x)
+        self.pairs += (len(x) + len(y)) // 2
         self._growth[arm] = gambler.growth
         self.notes.take(x, y, self.pairs, self._log_wealth())
         if gambler.bets_are_new and len(self.relation) > 1:

@@ -126,7 +126,8 @@ class View:
 
     def laws(self) -> tuple[Array, Array]:
         """The estimated laws of both sides on the cells, (size,) each, all positive."""
-        common = (self.counts_x + self.counts_y) * (self.pull / (2 * self.counts_x.sum()))
+        both = self.counts_x / self.counts_x.sum() + self.counts_y / self.counts_y.sum()
+        common = both * (self.pull / 2)
         p, q = self.smoothing.smooth(self.counts_x + common, self.counts_y + common)
         return p / p.sum(), q / q.sum()
 
@@ -247,10 +248,12 @@ def bets(
     promises: Sequence[Promise],
     *,
     quick: bool = False,
+    ratio: tuple[int, int] = (1, 1),
 ) -> Factors:
     """Certified log-optimal factors for each law and promise.
 
-    `quick` stops the search for the optimum earlier; the factors are fair all the same.
+    `quick` stops the search for the optimum earlier; the factors are fair all the same. `ratio`
+    says how many runs on x and on x' a round has.
 
     Shapes: `p`, `q` and `real` are (..., k); the result is (..., promises, k), with factor 0 in
     cells that are not real.
@@ -266,6 +269,7 @@ def bets(
         made = _certified(
             p[..., None, :], q[..., None, :], real[..., None, :], epsilon[chosen],
             None if order[chosen][0] == 0 else delta[chosen], bool(order[chosen][0] == -1), quick,
+            ratio,
         )  # fmt: skip
         a[..., chosen, :], b[..., chosen, :] = made
     return Factors(a, b)
@@ -279,14 +283,18 @@ def _certified(
     delta: Array | None,
     swapped: bool,
     quick: bool,
+    ratio: tuple[int, int],
 ) -> Factors:
+    n, m = ratio
     if swapped:
-        p, q = q, p
+        p, q, n, m = q, p, m, n
+    p, q = n * p, m * q
     if delta is None:
         found = project_pure(p, q, epsilon, 10 if quick else 14)
     else:
         found = project_approx(p, q, epsilon, delta, 10 if quick else 24)
     found = Factors(np.where(real, found.a, 0.0), np.where(real, found.b, 0.0))
     worst = worst_pure(found, epsilon) if delta is None else worst_approx(found, epsilon, delta)
-    fair = certify(found, worst)
+    fair = certify(found, worst, total=n + m)
+    fair = Factors(fair.a / n, fair.b / m)
     return Factors(fair.b, fair.a) if swapped else fair

@@ -51,6 +51,7 @@ class _Segment:
     views: tuple[int, ...]
     past: tuple[Array, Array]
     parameters: Array
+    ratio: tuple[int, int]
     counts_x: Array
     counts_y: Array
     joint: Array
@@ -69,9 +70,12 @@ class LeakBound:
         self._best = 0.0
         self._cached: tuple[int, bool, float] | None = None
 
-    def open(self, experts: Experts, pairs: int, *, new_cells: bool) -> None:
-        """Fix the bets for the coming pairs, if it is time to."""
-        if pairs < self._next and not new_cells:
+    def open(
+        self, experts: Experts, pairs: int, *, new_cells: bool, ratio: tuple[int, int] = (1, 1)
+    ) -> None:
+        """Fix the bets for the coming rounds of runs, if it is time to."""
+        same = bool(self._segments) and self._segments[-1].ratio == ratio
+        if pairs < self._next and not new_cells and same:
             return
         self._next = pairs * REBET
         used = [int(experts.slots[slot]) for slot in _COARSE]
@@ -86,13 +90,13 @@ class LeakBound:
         slots = np.array([views.index(view) for view in used], dtype=np.intp)
         self._segments.append(
             _Segment(
-                p, q, real, slots, views, (past[0], past[1]), parameters, np.zeros(p.shape),
-                np.zeros(q.shape), np.zeros((4, EVENTS)),
+                p, q, real, slots, views, (past[0], past[1]), parameters, ratio,
+                np.zeros(p.shape), np.zeros(q.shape), np.zeros((4, EVENTS)),
             )
         )  # fmt: skip
 
     def count(self, cells_x: list[Index], cells_y: list[Index]) -> None:
-        """Add pairs, given by their cells in every view of the experts."""
+        """Add runs, given by their cells in every view of the experts."""
         segment = self._segments[-1]
         widest = segment.p.shape[1]
         for row, view in enumerate(segment.views):
@@ -179,14 +183,18 @@ def _product_gain(segment: _Segment, promises: list[Promise]) -> Array:
 
     The last one is the favourite (see `product`), for each promise.
     """
-    made = bets(segment.p, segment.q, segment.real, promises, quick=True)
+    made = bets(segment.p, segment.q, segment.real, promises, quick=True, ratio=segment.ratio)
     with np.errstate(divide="ignore"):
         log_a = np.where(segment.real[:, None, :], np.log(made.a), 0.0)
         log_b = np.where(segment.real[:, None, :], np.log(made.b), 0.0)
     earned = np.einsum("vpk,vk->vp", log_a, segment.counts_x)
     earned += np.einsum("vpk,vk->vp", log_b, segment.counts_y)
-    before = np.einsum("vpk,vk->vp", log_a, segment.past[0])
-    before += np.einsum("vpk,vk->vp", log_b, segment.past[1]) - segment.parameters[:, None]
+    (n, m), (past_x, past_y) = segment.ratio, segment.past
+    runs_x, runs_y = past_x.sum(axis=1)[:, None], past_y.sum(axis=1)[:, None]
+    rounds = (runs_x + runs_y) / (n + m)
+    before = n * rounds / runs_x * np.einsum("vpk,vk->vp", log_a, past_x)
+    before += m * rounds / runs_y * np.einsum("vpk,vk->vp", log_b, past_y)
+    before -= segment.parameters[:, None]
     best = before.argmax(axis=0)
     promise = np.arange(len(promises))
     favourite = np.where(before[best, promise] > 0, earned[best, promise], 0.0)

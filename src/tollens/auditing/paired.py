@@ -221,7 +221,7 @@ class LinearBets:
         """Whether bets stand."""
         return self._portfolio is not None
 
-    def learn(self, x: Outputs, y: Outputs, coupled: Bools, seen: Lenses) -> None:
+    def learn(self, x: Outputs, y: Outputs, coupled: tuple[Bools, Bools], seen: Lenses) -> None:
         """Learn events from all past pairs, and their counts from the coupled ones.
 
         Past outputs are looked at through scores of other folds, which were not fitted to them.
@@ -230,10 +230,11 @@ class LinearBets:
         self._columns = np.zeros((2 * EVENTS, 0), dtype=bool)
         self._counts = np.zeros(0)
         lenses = [seen.lenses.get(name) for name in LENSES]
-        of_x = [None if lens is None else lens.x[coupled] for lens in lenses]
-        of_y = [None if lens is None else lens.y[coupled] for lens in lenses]
+        in_x, in_y = coupled
+        of_x = [None if lens is None else lens.x[in_x] for lens in lenses]
+        of_y = [None if lens is None else lens.y[in_y] for lens in lenses]
         events = self.events
-        self.count(np.concatenate([events.of(x[coupled], of_x), events.of(y[coupled], of_y)]))
+        self.count(np.concatenate([events.of(x[in_x], of_x), events.of(y[in_y], of_y)]))
 
     def frequencies(self, event: int) -> tuple[float, float]:
         """How often an event was seen on both sides of the coupled pairs."""

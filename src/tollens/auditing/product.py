@@ -23,6 +23,14 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
+Ratio = tuple[int, int]
+
+RATIOS: tuple[Ratio, ...] = ((1, 3), (3, 1), (1, 7), (7, 1))
+"""Runs on x and on x' in a round, besides one of each."""
+
+WORTH = 1.1
+"""How many times the growth of a pair must be that of equal numbers before they are given up."""
+
 FAVOURITE = 0.5
 """The share of the starting stake that the favourite holds, for outputs of several numbers."""
 
@@ -36,8 +44,11 @@ class ProductBets:
     stands.
     """
 
-    def __init__(self, promises: Sequence[Promise], *, pull: float) -> None:
+    def __init__(self, promises: Sequence[Promise], *, pull: float, unequal: bool = False) -> None:
+        """`unequal` allows rounds of unequal numbers of runs, where they gain more."""
         self.promises = tuple(promises)
+        self.ratio: Ratio = (1, 1)
+        self._unequal = unequal
         self.experts: Experts | None = None
         self.growth = 0.0
         self._pull = pull
@@ -82,29 +93,67 @@ class ProductBets:
         `growth` becomes the largest estimated growth of the log wealth for a pair: that of the
         past, less the number of learned parameters for each pair of it.
         """
-        experts = self._fitted()
-        factors = bets(*experts.laws(), self.promises)
+        self.ratio = (1, 1)
+        best = self._bet_at_ratio()
+        if self._unequal and best is not None:
+            self.ratio = self._better_ratio(*best)
+            if self.ratio != (1, 1):
+                self._bet_at_ratio()
+
+    def _better_ratio(self, view: int, promise: int) -> Ratio:
+        """The ratio of runs with which one view would have gained most for its runs.
+
+        More runs go to the side whose law matters more: where an event is rare on x', say, and
+        the claim allows a factor of 50, its frequency there has to be known better.
+        """
+        laws, chosen = self._fitted().laws([view]), self._fitted().views[view]
+        cells = chosen.cells.size
+        growth = {(1, 1): self.growth * WORTH}
+        lost = chosen.parameters / (0.5 * (chosen.counts_x.sum() + chosen.counts_y.sum()))
+        for ratio in RATIOS:
+            made = bets(*laws, [self.promises[promise]], ratio=ratio)
+            n, m = ratio
+            with np.errstate(divide="ignore"):
+                gained = (
+                    n * (np.log(made.a[0, 0, :cells]) @ chosen.counts_x) / chosen.counts_x.sum()
+                )
+                gained += (
+                    m * (np.log(made.b[0, 0, :cells]) @ chosen.counts_y) / chosen.counts_y.sum()
+                )
+            growth[ratio] = float(gained) / pairs_a_round(ratio) - lost
+        return max(growth, key=lambda ratio: growth[ratio])
+
+    def _bet_at_ratio(self) -> tuple[int, int] | None:
+        """Make the bets for rounds of `ratio`; the favourite's view and promise."""
+        experts, (n, m) = self._fitted(), self.ratio
+        factors = bets(*experts.laws(), self.promises, ratio=self.ratio)
         with np.errstate(divide="ignore"):
             self._log_bets = (np.log(factors.a), np.log(factors.b))
-        pairs = max(float(experts.views[0].counts_x.sum()), 1.0)
+        runs_x, runs_y = (
+            max(float(counts.sum()), 1.0)
+            for counts in (experts.views[0].counts_x, experts.views[0].counts_y)
+        )
+        pairs, rounds = (runs_x + runs_y) / 2, pairs_a_round(self.ratio)
         chosen = 2.0 * np.log(len(self.promises))  # the best of so many looks better than it is
         rates = np.empty((len(experts.views), len(self.promises)))
         for i, view in enumerate(experts.views):
             log_a, log_b = (log[i, :, : view.cells.size] for log in self._log_bets)
-            gained = log_a @ view.counts_x + log_b @ view.counts_y
-            rates[i] = (gained - view.parameters - chosen) / pairs
+            gained = n * (log_a @ view.counts_x) / runs_x + m * (log_b @ view.counts_y) / runs_y
+            rates[i] = gained / rounds - (view.parameters + chosen) / pairs
         best = np.unravel_index(int(np.argmax(rates)), rates.shape)
         self.growth = float(rates[best])
         self._favourite = (int(best[0]), int(best[1])) if self.growth > 0 else None
+        return self._favourite
 
     def log_returns(self, cells_x: list[Index], cells_y: list[Index]) -> Array:
-        """Log returns of the standing bets, (slots x promises + 1, pairs)."""
+        """Log returns of the standing bets, (slots x promises + 1, rounds)."""
         if self._log_bets is None:
             raise AssertionError("bets are made before they are scored")
         log_a, log_b = self._log_bets
         by_view = np.stack(
             [
-                log_a[view][:, cell_x] + log_b[view][:, cell_y]
+                _by_round(log_a[view][:, cell_x], self.ratio[0])
+                + _by_round(log_b[view][:, cell_y], self.ratio[1])
                 for view, (cell_x, cell_y) in enumerate(zip(cells_x, cells_y, strict=True))
             ]
         )
@@ -119,3 +168,17 @@ class ProductBets:
         if self.experts is None:
             raise AssertionError("cells are learned before they are used")
         return self.experts
+
+
+def pairs_a_round(ratio: Ratio) -> int:
+    """As how many pairs of runs a round counts.
+
+    >>> pairs_a_round((1, 3))
+    2
+    """
+    return sum(ratio) // 2
+
+
+def _by_round(log: Array, runs: int) -> Array:
+    """Log returns (promises, rounds x runs), summed over the runs of each round."""
+    return log if runs == 1 else np.asarray(log.reshape(len(log), -1, runs).sum(axis=2))

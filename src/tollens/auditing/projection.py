@@ -33,6 +33,7 @@ def project_pure(p: Array, q: Array, epsilon: Array, steps: int = _STEPS) -> Fac
     """Project on the pure promise, both orders at once.
 
     Shapes: `p` and `q` are `(..., k)` with positive sums, `epsilon` broadcasts against `(...)`.
+    Sums other than 1 weigh the sides, for rounds of unequal numbers of runs.
 
     With `nu = 2 - mu` and `E = e^epsilon` the stationary point is piecewise: cells where
     `p nu > E q mu` are tied as `p0 = E q0`, cells where `q mu > E p nu` as `q0 = E p0`, and the
@@ -111,7 +112,9 @@ def project_approx(
 
 def _climb(state: _Approx, mu: Array, kappa: Array, steps: int) -> None:
     """Damped Newton ascent in place; rows that have converged drop out."""
-    kept = np.maximum(state.p - state.e * state.q, 0.0).sum(axis=-1) <= state.delta
+    p = state.p / state.p.sum(axis=-1, keepdims=True)
+    q = state.q / state.q.sum(axis=-1, keepdims=True)
+    kept = np.maximum(p - state.e * q, 0.0).sum(axis=-1) <= state.delta
     kappa[kept] = 0.0  # the promise allows these laws: no bet
     rows = np.flatnonzero(~kept)
     value = state.growth(mu, kappa)

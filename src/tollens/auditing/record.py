@@ -33,6 +33,7 @@ class Recorder:
         self.coupling = "independent"
         self.budget = 0
         self.inputs = 1
+        self.unequal = False
         self.document: str | None = None
 
     def add(self, x: Outputs, y: Outputs) -> None:
@@ -51,6 +52,7 @@ class Recorder:
             "coupling": self.coupling,
             "budget": self.budget,
             "inputs": self.inputs,
+            "unequal": self.unequal,
             "shapes": encoder.shape_names,
             "texts": {str(key): text for key, text in encoder.texts.items()},
             "x": _to_json([part[0] for part in self._parts]),
@@ -74,7 +76,9 @@ def rescore(text: str) -> Verdict:
     inputs = whole_from_json(data.get("inputs"), "inputs")
     if inputs < 1:
         raise UsageError(f"evidence: inputs is {inputs}; there must be at least one pair of inputs")
-    gambler = _bandit(recorded, inputs, data.get("coupling"), data.get("budget"))
+    gambler = _bandit(
+        recorded, inputs, data.get("coupling"), data.get("budget"), data.get("unequal")
+    )
     try:
         gambler.encoder.restore(
             [str(name) for name in data["shapes"]],
@@ -83,11 +87,15 @@ def rescore(text: str) -> Verdict:
         x, y = _from_json(data["x"]), _from_json(data["x_prime"])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UsageError(f"evidence: the recorded outputs cannot be read ({error!r})") from None
-    if len(x) != len(y):
-        raise UsageError(f"evidence: {len(x)} outputs of x but {len(y)} of x_prime")
     if not gambler.encoder.knows(np.concatenate([x.shapes, y.shapes])):
         raise UsageError("evidence: an output has a shape that is not in the list of shapes")
-    gambler.update(x, y)
+    try:
+        gambler.update(x, y)
+    except AssertionError as error:
+        raise UsageError(
+            "evidence: the recorded verdict does not follow from the recorded outputs: of "
+            f"{len(x)} of x and {len(y)} of x_prime, {error}"
+        ) from None
     again = conclude(
         gambler,
         Circumstances(
@@ -98,7 +106,7 @@ def rescore(text: str) -> Verdict:
             replayable=recorded.replayable,
             seconds=recorded.seconds,
             runs=recorded.runs,
-            until_refuted=recorded.pairs < len(x),
+            until_refuted=2 * recorded.pairs < len(x) + len(y),
         ),
     )
     difference = abs(again.log_e_value - recorded.log_e_value)
@@ -113,7 +121,9 @@ def rescore(text: str) -> Verdict:
     return replace(again, versions=recorded.versions, notes=recorded.notes)
 
 
-def _bandit(recorded: Verdict, inputs: int, coupling: object, budget: object) -> Bandit:
+def _bandit(
+    recorded: Verdict, inputs: int, coupling: object, budget: object, unequal: object
+) -> Bandit:
     """The bets of the recorded audit, made again; which inputs those were does not matter."""
     level, seed, delta = recorded.evidence.level, recorded.seed or 0, recorded.delta
     relation = Relation("recorded", inputs, lambda _: recorded.neighbours)
@@ -131,7 +141,7 @@ def _bandit(recorded: Verdict, inputs: int, coupling: object, budget: object) ->
         relation,
         lambda encoder, share: Gambler(
             recorded.claim, alpha=level, delta=delta, seed=seed, coupling=coupled,
-            encoder=encoder, share=share,
+            encoder=encoder, share=share, unequal=unequal is True,
         ),
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ import numpy as np
 from tollens.auditing.bandit import Bandit
 from tollens.auditing.conclude import Circumstances, conclude
 from tollens.auditing.kernel_audit import KernelGambler, kernel_setting
+from tollens.auditing.product import pairs_a_round
 from tollens.auditing.record import Recorder
 from tollens.auditing.sequential import Gambler
 from tollens.claim import Claim
@@ -20,7 +21,7 @@ from tollens.mechanism import BatchFailed, Mechanism, one_by_one
 from tollens.outputs import Encoder, Raised
 from tollens.relations import Relation
 from tollens.sampling import Batch, Runs, open_runs
-from tollens.streams import EvidenceStream
+from tollens.streams import EvidenceStream, Side
 from tollens.verdict import Verdict
 
 LONGEST_BLOCK = 64
@@ -110,10 +111,13 @@ def _run(
     workers, timeout = settings.workers, settings.timeout
     try:
         with open_runs(mechanism, stream, workers=workers, timeout=timeout) as runs:
-            while gambler.pairs < settings.budget and not _decided(gambler, settings.until):
+            while not _decided(gambler, settings.until):
                 left = settings.budget - gambler.pairs
-                n = min(gambler.until_next_bet(), left, longest)
-                x, y = drawn.pairs(runs, gambler, n)
+                pairs = min(gambler.until_next_bet(), left, longest)
+                rounds = pairs // pairs_a_round(gambler.next_ratio)
+                if not rounds:
+                    break
+                x, y = drawn.rounds(runs, gambler, rounds)
                 encoded = gambler.encoder.encode(x), gambler.encoder.encode(y)
                 gambler.update(*encoded)
                 if recorder is not None:
@@ -141,7 +145,7 @@ def _run(
     )
     if recorder is not None:
         recorder.coupling, recorder.budget = gambler.coupling, settings.budget
-        recorder.inputs = len(relation)
+        recorder.inputs, recorder.unequal = len(relation), True
         recorder.finish(verdict, gambler.encoder)
     if drawn.interrupted:
         raise Interrupted(verdict)
@@ -161,7 +165,7 @@ def _gamblers(
     coupling = settings.coupling if mechanism.takes_rng else "independent"
     return lambda encoder, share: Gambler(
         claim, alpha=level, delta=settings.delta, seed=settings.seed, coupling=coupling,
-        encoder=encoder, share=share,
+        encoder=encoder, share=share, unequal=True,
     )  # fmt: skip
 
 
@@ -190,11 +194,18 @@ class _Drawn:
         self.raised: Raised | None = None
         self.interrupted = False
 
-    def pairs(self, runs: Runs, gambler: Bandit, n: int) -> tuple[Batch, Batch]:
-        """n runs on both of the inputs that the gambler has chosen."""
-        drawn = runs.both(gambler.next_pair, self.block, n, coupled=gambler.next_coupled)
+    def rounds(self, runs: Runs, gambler: Bandit, rounds: int) -> tuple[Batch, Batch]:
+        """Rounds of runs on both of the inputs that the gambler has chosen."""
+        pair, (n, m), block = gambler.next_pair, gambler.next_ratio, self.block
+        if n == m:
+            drawn = runs.both(pair, block, rounds, coupled=gambler.next_coupled)
+        else:
+            drawn = (
+                runs.sample(pair, Side.X, block, rounds * n, coupled=False),
+                runs.sample(pair, Side.X_PRIME, block, rounds * m, coupled=False),
+            )
         self.block += 1
-        self.runs += 2 * n
+        self.runs += rounds * (n + m)
         for outputs in drawn:
             if not isinstance(outputs, np.ndarray):
                 for output in outputs:

@@ -18,7 +18,7 @@ from tollens.auditing.leak import LeakBound
 from tollens.auditing.lenses import fit_lenses
 from tollens.auditing.notes import Constant, Notes
 from tollens.auditing.paired import LinearBets
-from tollens.auditing.product import ProductBets
+from tollens.auditing.product import ProductBets, Ratio, pairs_a_round
 from tollens.auditing.ville import Bankroll
 from tollens.auditing.witnesses import linear_witness, product_witness
 from tollens.claim import Claim
@@ -73,8 +73,10 @@ class Gambler:
     """Bets against one claim on one stream of pairs of runs; the algorithm is `update`.
 
     Pairs are independent, or *coupled* (run with the same random draws). Which of the two comes
-    next is part of the strategy: `next_coupled`. Everything that a bet depends on is a function
-    of the pairs before it: the result does not depend on how the stream is cut into pieces.
+    next is part of the strategy: `next_coupled`. Independent runs may come in rounds of unequal
+    numbers of runs on x and on x': `next_ratio`; half of the runs counts as pairs. Everything that
+    a bet depends on is a function of the pairs before it: the result does not depend on how the
+    stream is cut into pieces.
     """
 
     method = "projection"
@@ -90,8 +92,12 @@ class Gambler:
         coupling: str = "independent",
         encoder: Encoder | None = None,
         share: float = 1.0,
+        unequal: bool = False,
     ) -> None:
-        """A gambler with `share` of the starting wealth; one without any only looks."""
+        """A gambler with `share` of the starting wealth; one without any only looks.
+
+        `unequal` allows rounds of unequal numbers of runs.
+        """
         self.claim = claim
         self.alpha = alpha
         self.coupling = coupling
@@ -102,7 +108,9 @@ class Gambler:
         self.next_coupled = coupling != "independent"
         own = claim.leak_delta
         self.delta = delta if delta is not None else own if own is not None else DEFAULT_DELTA
-        self.product = ProductBets(self.promises, pull=pull_of(claim.support(1.0, 1.0)))
+        self.product = ProductBets(
+            self.promises, pull=pull_of(claim.support(1.0, 1.0)), unequal=unequal
+        )
         self.linear = LinearBets(self.promises)
         self.bankroll = Bankroll(
             self.product.log_weights,
@@ -128,20 +136,29 @@ class Gambler:
         return self.bankroll.crossed_at is not None
 
     def until_next_bet(self) -> int:
-        """The number of pairs that the current bets will still score (at least 1)."""
+        """The number of pairs that the current bets will still score (at least one round)."""
         return self._next_bet - self.pairs
 
-    def update(self, x: Outputs, y: Outputs) -> None:
-        """Score n pairs, in their order: bet, look, learn, bet again.
+    @property
+    def next_ratio(self) -> Ratio:
+        """The numbers of runs on x and on x' that make the next rounds."""
+        return (1, 1) if self.next_coupled else self.product.ratio
 
-        The pairs must be coupled or not as `next_coupled` said when they were drawn.
+    def update(self, x: Outputs, y: Outputs) -> None:
+        """Score rounds of runs, in their order: bet, look, learn, bet again.
+
+        They must be coupled or not, and in the numbers, that `next_coupled` and `next_ratio` said
+        when they were drawn.
         """
-        start = 0
-        while start < len(x):
+        while len(x):
+            n, m = self.next_ratio
             longest = _COUPLED_CHUNK if self.next_coupled else _CHUNK
-            stop = min(len(x), start + self.until_next_bet(), start + longest)
-            self._score_and_count(x[start:stop], y[start:stop])
-            start = stop
+            rounds = min(longest, self.until_next_bet()) // pairs_a_round((n, m))
+            rounds = min(rounds, len(x) // n)
+            if not rounds or len(y) < rounds * m:
+                raise AssertionError(f"runs must come in rounds of {n} on x and {m} on x'")
+            self._score_and_count(x[: rounds * n], y[: rounds * m])
+            x, y = x[rounds * n :], y[rounds * m :]
             if self.pairs == self._next_bet:
                 new_cells = self.pairs >= self._next_fit
                 if new_cells:
@@ -149,19 +166,20 @@ class Gambler:
                 self._bet(new_cells=new_cells)
 
     def _score_and_count(self, x: Outputs, y: Outputs) -> None:
-        """Pay the standing bets on these pairs, then add the pairs to the past."""
-        coupled = self.next_coupled
-        self.pairs += len(x)
-        self.coupled_pairs += len(x) * coupled
+        """Pay the standing bets on these rounds, then add the runs to the past."""
+        coupled, each = self.next_coupled, pairs_a_round(self.next_ratio)
+        pairs = (len(x) + len(y)) // 2
+        self.pairs += pairs
+        self.coupled_pairs += pairs * coupled
         cells = self.product.cells(x, y) if self.product.ready else None
         joint = self.linear.joint(x, y) if cells is not None and coupled else None
         if cells is None or not self._share:
-            self.bankroll.sit_out(len(x))
+            self.bankroll.sit_out(pairs)
         elif joint is not None:
             self.bankroll.pay(self.linear.log_returns(joint), group=1)
             self.leak.count_coupled(joint)
         else:
-            self.bankroll.pay(self.product.log_returns(*cells))
+            self.bankroll.pay(self.product.log_returns(*cells), pairs_a_round=each)
             self.leak.count(*cells)
         if cells is not None:
             self.product.count(*cells)
@@ -181,8 +199,9 @@ class Gambler:
         if first:
             self.bankroll.share_out(0, self.product.log_weights)
         if self.coupling != "independent":
-            coupled = np.concatenate([np.full(len(part.x), part.coupled) for part in self._past])
-            self.linear.learn(x, y, coupled, seen)
+            in_x = np.concatenate([np.full(len(part.x), part.coupled) for part in self._past])
+            in_y = np.concatenate([np.full(len(part.y), part.coupled) for part in self._past])
+            self.linear.learn(x, y, (in_x, in_y), seen)
         grown = max(self.pairs + 1, int(self.pairs * REFIT))
         width = max(1, x.numbers.shape[1])
         self._next_fit = grown if grown <= min(MEMORY, MOST_NUMBERS // width) else _NEVER
@@ -196,9 +215,12 @@ class Gambler:
             self.linear.bet()
         self.next_coupled = self._prefer_coupled()
         if self.product.experts is not None:
-            self.leak.open(self.product.experts, self.pairs, new_cells=new_cells)
-        grown = max(self.pairs + 1, int(self.pairs * REBET))
-        self._next_bet = min(grown, self._next_fit)
+            self.leak.open(
+                self.product.experts, self.pairs, new_cells=new_cells, ratio=self.product.ratio
+            )
+        grown = min(max(self.pairs + 1, int(self.pairs * REBET)), self._next_fit)
+        each = pairs_a_round(self.next_ratio)
+        self._next_bet = self.pairs + -(-(grown - self.pairs) // each) * each
         self._bet_at = self.pairs
 
     def back(self, share: float) -> None:
@@ -211,7 +233,9 @@ class Gambler:
             self.claim, alpha=self.alpha * share, share=LEAK_SHARE, delta=self.delta
         )
         if self.product.experts is not None:
-            self.leak.open(self.product.experts, self.pairs, new_cells=True)
+            self.leak.open(
+                self.product.experts, self.pairs, new_cells=True, ratio=self.product.ratio
+            )
 
     @property
     def bets_are_new(self) -> bool:

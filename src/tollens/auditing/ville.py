@@ -11,6 +11,10 @@ nonnegative supermartingale, and so is an average of such products. By Ville's i
 (1939) the wealth of a gambler against a promise that is kept ever reaches 1/alpha with
 probability at most alpha, however often one looks.
 
+Rounds of n independent runs on x and m on x' are scored by `a(X_1)...a(X_n) b(Y_1)...b(Y_m)`,
+which is fair where `n sum_i P_i a_i + m sum_i Q_i b_i <= n + m` holds in place of (*), by the
+weighted form of the same inequality between means.
+
 `certify` enforces (*): it computes the exact maximum of its left side, by linear-programming
 duality, and divides the factors by half of it. Factors from any source become a valid bet here,
 so only this module has to be right for the error probability to hold.
@@ -77,15 +81,17 @@ def worst_approx(factors: Factors, epsilon: Array, delta: Array) -> Array:
     return np.minimum(dual((joint - b_max) / e), dual(a_max))
 
 
-def certify(factors: Factors, worst: Array) -> Factors:
+def certify(factors: Factors, worst: Array, total: float = 2.0) -> Factors:
     """Scale factors so that (*) holds, given the exact maximum `worst` of its left side.
+
+    For rounds of n and m runs, `factors` are (n a, m b), `worst` is of those, `total` is n + m.
 
     >>> import numpy as np
     >>> f = Factors(np.array([4.0, 0.0]), np.array([0.0, 4.0]))
     >>> certify(f, worst_pure(f, np.array(0.0))).a.round(6).tolist()
     [2.0, 0.0]
     """
-    scale = 2.0 * (1.0 - ROUNDING) / worst[..., None]
+    scale = total * (1.0 - ROUNDING) / worst[..., None]
     return Factors(factors.a * scale, factors.b * scale)
 
 
@@ -132,8 +138,10 @@ class Bankroll:
         """The log of each bettor's share of the group's wealth now; the shares sum to 1."""
         return self._logs[group] - self.log_of_group(group)
 
-    def pay(self, log_returns: Array, group: int = 0) -> Array:
-        """Add the log returns `(bettors, pairs)` of a block; returns the log wealth pair by pair.
+    def pay(self, log_returns: Array, group: int = 0, pairs_a_round: int = 1) -> Array:
+        """Add the log returns `(bettors, rounds)` of a block; returns the log wealth after each.
+
+        A round is a pair of runs, or as many runs as `pairs_a_round` pairs have.
 
         The caller vouches that the bets, and the group that makes them, were fixed before the
         pairs were seen.
@@ -147,9 +155,9 @@ class Bankroll:
         if self.crossed_at is None:
             above = np.flatnonzero(path >= self.threshold)
             if len(above):
-                self.crossed_at = self.pairs + int(above[0]) + 1
+                self.crossed_at = self.pairs + (int(above[0]) + 1) * pairs_a_round
                 self.crossed_value = float(path[above[0]])
-        self.pairs += log_returns.shape[1]
+        self.pairs += log_returns.shape[1] * pairs_a_round
         self._logs[group] = steps[:, -1]
         return np.asarray(path)
 
