@@ -360,6 +360,12 @@ def constants() -> str:
             f"{len(experts.TABLE)} slots",
             "gamblers that share the starting wealth",
         ),
+        (
+            "`auditing.product.RATIOS`",
+            ", ".join(f"{n} : {m}" for n, m in product.RATIOS),
+            "runs on x and on x' in a round, besides equal numbers",
+        ),
+        row(product, "WORTH", "gain, times that of equal numbers, for which those are left"),
         row(product, "FAVOURITE", "share of the favourite, for outputs of several numbers"),
         row(experts, "LEAST_PULL", "pseudo-pairs of a steady gambler, at least"),
         row(experts, "MOST_PULL", "pseudo-pairs of a steady gambler, at most"),

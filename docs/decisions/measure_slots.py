@@ -1,7 +1,8 @@
 """Measure the slots of experts and their smoothing on the broken mechanisms of the zoo.
 
 `python docs/decisions/measure_slots.py` takes some minutes and writes `slots-measured.md`, which
-record 3 includes.
+record 3 includes. Slots that look at the same have the same share; the first of them is named. The
+favourite is named where it has earned most.
 """
 
 from __future__ import annotations

@@ -41,13 +41,17 @@ class Key:
 
 KEYS: dict[str, Key] = {
     "alpha": Key(_real, 1e-6, "a number", "Error probability of the whole command."),
-    "budget": Key(_whole, 20_000, "a whole number", "Pairs of runs at most, for each promise; all its inputs share them."),
-    "until": Key(_text, "refuted", "a text", "When to stop: refuted, or budget (go on to certify more)."),
-    "method": Key(_text, "projection", "a text", "The kind of bet: projection, or mmd for comparison."),
+    "budget": Key(
+        _whole, 20_000, "a whole number", "Pairs of runs of a promise, all inputs together."
+    ),
+    "until": Key(_text, "refuted", "a text", "When to stop: refuted, or budget (certifies more)."),
+    "method": Key(_text, "projection", "a text", "The kind of bet: projection, or mmd to compare."),
     "outputs": Key(_text, "numeric", "a text", "What of the outputs is looked at: numeric."),
-    "coupling": Key(_text, "auto", "a text", "Draws of runs on x and x': common, independent, or auto."),
+    "coupling": Key(_text, "auto", "a text", "Draws on x and x': common, independent or auto."),
     "seed": Key(_whole, None, "a whole number", "Makes runs of mechanisms that take rng repeat."),
-    "workers": Key(_whole, 1, "a whole number", "Processes that make runs; the verdict does not depend on it."),
+    "workers": Key(
+        _whole, 1, "a whole number", "Processes that run; verdicts do not depend on it."
+    ),
     "timeout": Key(_real, None, "a number", "Seconds that one run may take."),
     "delta": Key(_real, None, "a number", "Where a leak is stated if the claim has no delta."),
 }

@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 
 import tollens
 from tollens.auditing.lenses import fit_lenses
-from tollens.auditing.paired import EVENTS, STRENGTHS, Events, LinearBets, directions, fit_events
+from tollens.auditing.paired import (
+    EVENTS,
+    LENSES,
+    SINGLES,
+    STRENGTHS,
+    Events,
+    LinearBets,
+    directions,
+    fit_events,
+)
 from tollens.outputs import Encoder
 from tollens.streams import SearchStream
 
@@ -20,11 +29,16 @@ def lenses_of(x, y):
     return fit_lenses(x, y, SearchStream(0).generator(0))
 
 
+def all_of(x, y):
+    """Which of the past runs are coupled: all."""
+    return np.ones(len(x), dtype=bool), np.ones(len(y), dtype=bool)
+
+
 def bets_of(claim, past_x, past_y, encoder):
     """Linear bets learned from coupled past pairs."""
     linear = LinearBets(claim.promises())
     x, y = encoder.encode(past_x), encoder.encode(past_y)
-    linear.learn(x, y, np.ones(len(x), dtype=bool), lenses_of(x, y))
+    linear.learn(x, y, all_of(x, y), lenses_of(x, y))
     linear.bet()
     return linear
 
@@ -169,6 +183,44 @@ class TestEvents:
         assert not events.of(encoder.encode([b"new"])).any()
 
 
+    def test_several_numbers_are_looked_at_through_each_lens(self):
+        rng = np.random.default_rng(0)
+        x, y = rng.normal(size=(80, 3)), rng.normal(size=(80, 3))
+        x[:, 1] += 2
+        events, encoder = self.fitted(x, y)
+        assert [part.score is None for part in events.thresholds] == [False] * 3
+        coded = encoder.encode(np.concatenate([x, y]))
+        table, row = events.of(coded), 0
+        for part, (cuts, folds) in zip(events.thresholds, LENSES.values(), strict=True):
+            values = part.score(coded.numbers)
+            for cut in part.cuts:
+                assert np.array_equal(table[row], values <= cut)
+                assert np.array_equal(table[row + cuts], values > cut)
+                row += 1
+            row += cuts
+            for fold in part.folds:
+                assert np.array_equal(table[row], np.abs(values - part.center) <= fold)
+                assert np.array_equal(table[row + folds], np.abs(values - part.center) > fold)
+                row += 1
+            row += folds
+        assert EVENTS == row + SINGLES
+        single = 2 * sum(LENSES["value"])
+        assert "output[1]" in events.describe(single, encoder)
+
+    def test_past_outputs_are_looked_at_through_scores_of_other_folds(self):
+        rng = np.random.default_rng(0)
+        encoder = Encoder()
+        x, y = (encoder.encode(rng.normal(size=(60, 4))) for _ in range(2))
+        seen, linear = lenses_of(x, y), LinearBets(tollens.pure(1).promises())
+        half = np.arange(60) < 30
+        linear.learn(x, y, (half, half), seen)
+        cuts = linear.events.thresholds[0].cuts
+        for i, cut in enumerate(cuts.tolist()):
+            p, q = linear.frequencies(i)
+            assert p == pytest.approx(np.mean(seen.lenses["value"].x[:30] <= cut))
+            assert q == pytest.approx(np.mean(seen.lenses["value"].y[:30] <= cut))
+
+
 class TestPortfolio:
     def test_it_finds_the_event_that_leaks(self):
         rng = np.random.default_rng(0)
@@ -199,7 +251,8 @@ class TestPortfolio:
         whole = LinearBets(tollens.pure(1).promises())
         pieces = LinearBets(tollens.pure(1).promises())
         for linear in (whole, pieces):
-            linear.learn(x[:10], y[:10], np.ones(10, dtype=bool), lenses_of(x[:10], y[:10]))
+            past = x[:10], y[:10]
+            linear.learn(*past, all_of(*past), lenses_of(*past))
         joint = whole.joint(x[10:], y[10:])
         whole.count(joint)
         cut = int(rng.integers(1, 50))

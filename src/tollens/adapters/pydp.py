@@ -56,8 +56,8 @@ def wrap(mechanism: object) -> Mechanism:
     """Make a mechanism of an object that releases something of the data of a call.
 
     PyDP draws its own randomness and buffers it, and a forked process starts with a copy of the
-    buffer; there, the copy is thrown away first. A process that is started anew has none. Rows that were added to an algorithm beforehand
-    are dropped by its first run.
+    buffer; there, the copy is thrown away first. A process that is started anew has none. Rows that
+    were added to an algorithm beforehand are dropped by its first run.
     Raises `UsageError` for what holds its data, or makes no release by itself.
     """
     run = next((name for name in _RUNS if callable(getattr(mechanism, name, None))), None)

@@ -211,10 +211,18 @@ class LinearBets:
 
     @property
     def log_weights(self) -> Array:
-        """The starting shares of the bettors, (bettors,), as logs."""
-        grid = np.full(self.assets * len(STRENGTHS), 0.5 / (self.assets * len(STRENGTHS)))
-        shares: Array = np.concatenate([grid, [0.25, 0.25]])
-        return np.log(shares)
+        """The starting shares of the bettors, (bettors,), as logs.
+
+        Events of learned scores have one only where past outputs held several numbers. Read
+        before the first bet.
+        """
+        used = np.full(EVENTS, True)
+        if self.events is None or all(part.score is None for part in self.events.thresholds):
+            first = 2 * sum(LENSES["value"])
+            used[first : EVENTS - SINGLES] = False
+        shared = np.tile(np.repeat(used, len(STRENGTHS)), len(self.directions)).astype(np.float64)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.concatenate([0.5 * shared / shared.sum(), [0.25, 0.25]])))
 
     @property
     def ready(self) -> bool:

@@ -202,6 +202,8 @@ class Gambler:
             in_x = np.concatenate([np.full(len(part.x), part.coupled) for part in self._past])
             in_y = np.concatenate([np.full(len(part.y), part.coupled) for part in self._past])
             self.linear.learn(x, y, (in_x, in_y), seen)
+            if first:
+                self.bankroll.share_out(1, self.linear.log_weights)
         grown = max(self.pairs + 1, int(self.pairs * REFIT))
         width = max(1, x.numbers.shape[1])
         self._next_fit = grown if grown <= min(MEMORY, MOST_NUMBERS // width) else _NEVER
