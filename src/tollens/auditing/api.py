@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tollens.adapters import adapt, promised
 from tollens.auditing import kernel
-from tollens.auditing.bandit import Bandit
+from tollens.auditing.bandit import Bandit, stake
 from tollens.auditing.conclude import Circumstances, conclude
 from tollens.auditing.kernel_audit import kernel_setting
 from tollens.auditing.power import fewest_pairs
@@ -128,7 +128,8 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     elif isinstance(claim, str):
         collect(findings, lambda: parse_claim(claim))
     if not findings and made_claim is not None:
-        findings += _hopeless(made_claim, alpha, budget, coupling, method)
+        first = stake(1, 1 if relation is None else len(relation))
+        findings += _hopeless(made_claim, alpha * first, budget, coupling, method)
     if findings or prepared is None or relation is None or made_claim is None:
         raise UsageError(findings)
     settings = Settings(

@@ -103,16 +103,18 @@ def _pair(request: Request, own: object) -> object:
             data_from_json(parse_json(request.x_prime, "--x-prime")),
         )
     if request.neighbours is not None:
-        relation = parse_relation(request.neighbours)
-        if relation is not None:
-            return relation
         place, _ = split_target(request.target)
         joint = "::" if place.endswith(".py") else ":"
-        return load_target(f"{place}{joint}{request.neighbours}")
+
+        def named(name: str) -> object:
+            return load_target(f"{place}{joint}{name}")
+
+        relation = parse_relation(request.neighbours, data_of=named)
+        return named(request.neighbours) if relation is None else relation
     if own is None:
         raise UsageError(
             f"{request.target} declares no neighbours; give --x JSON and --x-prime JSON, or "
-            "--neighbours NAME for a pair in its file"
+            "--neighbours NAME for a relation such as queries:10 or for pairs in its file"
         )
     return own
 

@@ -80,11 +80,12 @@ def _judge(gambler: Bandit, about: Circumstances) -> tuple[Outcome, Reason]:
         if shape.startswith("raised "):
             return Outcome.UNDECIDED, Reason.ALWAYS_RAISES
         return Outcome.UNDECIDED, Reason.EQUAL_CONSTANTS
+    most, share = gambler.best_runs
     if gambler.method == "mmd":
         fewest = kernel.fewest_pairs(gambler.claim, gambler.alpha)
     else:
-        fewest = fewest_pairs(gambler.claim, gambler.alpha, gambler.coupling)
-    enough = fewest is not None and gambler.pairs >= fewest
+        fewest = fewest_pairs(gambler.claim, gambler.alpha * share, gambler.coupling)
+    enough = fewest is not None and most >= fewest
     if about.interrupted:
         return (Outcome.UNREFUTED if enough else Outcome.UNDECIDED), Reason.INTERRUPTED
     if not enough:

@@ -48,6 +48,9 @@ STRENGTHS = np.geomspace(1 / 64, 1.0, 7) * 0.98
 ITERATIONS = 60
 """Steps of the portfolio's multiplicative update; it starts from the last portfolio."""
 
+MOST_KINDS = 16_384
+"""Kinds of past pairs (by the events that they belong to) after which no more are counted."""
+
 MOST_EPSILONS = 4
 """Tangents of a curved claim that linear bets are made against."""
 
@@ -257,7 +260,9 @@ class LinearBets:
         return np.concatenate([self.events.of(x), self.events.of(y)])
 
     def count(self, joint: Bools) -> None:
-        """Add coupled pairs to the past."""
+        """Add coupled pairs to the past, as long as there are few kinds of them."""
+        if len(self._counts) >= MOST_KINDS:
+            return
         columns = np.concatenate([self._columns, joint], axis=1)
         counts = np.concatenate([self._counts, np.ones(joint.shape[1])])
         packed = np.ascontiguousarray(np.packbits(columns, axis=0).T)

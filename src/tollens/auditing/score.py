@@ -29,6 +29,9 @@ MAX_TRAINING = 20_000
 TREES, LEAVES = 30, 6
 """Trees of a boosted score, and leaves of each."""
 
+MOST_FOR_NEWTON = 400
+"""Weights up to which Newton's method is the faster one."""
+
 FEWEST_FOR_TREES, MOST_FOR_TREES = 60, 400_000
 """Runs from which trees can learn anything, and numbers that they are fitted to at most."""
 
@@ -218,7 +221,9 @@ def fit_linear(frame: Frame, rows: Array, labels: Array) -> LinearScore | None:
 
     if labels.min() == labels.max():
         return None
-    model = LogisticRegression(C=1.0, solver="newton-cholesky", max_iter=30, tol=1e-3)
+    wide = 2 * rows.shape[1] > min(len(rows), MOST_FOR_NEWTON)
+    solver = "lbfgs" if wide else "newton-cholesky"
+    model = LogisticRegression(C=1.0, solver=solver, max_iter=50, tol=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fit that has not converged is still a score
         model.fit(_with_distances(rows), labels)
