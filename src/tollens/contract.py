@@ -144,6 +144,6 @@ def tangents(claim: Claim) -> tuple[Promise, ...]:
         return sides(0.0, max(start, 0.0), claim.ordered)
     last = min(claim.epsilon(start * 1e-3), 30.0)
     found: list[Promise] = []
-    for epsilon in np.linspace(0.0, last, TANGENTS).tolist():
+    for epsilon in (last * np.linspace(0.0, 1.0, TANGENTS) ** 2.0).tolist():
         found.extend(sides(epsilon, min(1.0, claim.delta(epsilon) + 1e-13), claim.ordered))
     return tuple(found)

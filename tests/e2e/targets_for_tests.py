@@ -74,3 +74,13 @@ def shapes_vary(rows, rng):
 @tollens.batched
 def short_batch(rows, n, rng):
     return rng.laplace(size=n - 1)
+
+
+@tollens.batched
+def even_answers(answers, n, rng):
+    return np.asarray(answers) + rng.laplace(scale=1.0, size=(n, len(answers)))
+
+
+@tollens.batched
+def weak_middle(answers, n, rng):
+    return np.asarray(answers) + rng.laplace(scale=[1.0, 0.3, 1.0], size=(n, len(answers)))

@@ -198,6 +198,72 @@ def test_the_same_seed_gives_the_same_verdict_twice():
     assert once() == once()
 
 
+def test_several_workers_give_the_verdict_of_one():
+    def verdict(name, *flags):
+        done = run(
+            "audit", target(name), "--seed", "3", "--budget", "3000", "--format", "json", *flags
+        )
+        assert done.stderr == ""
+        document = json.loads(done.stdout)
+        return done.returncode, {k: v for k, v in document.items() if k != "seconds"}
+
+    for name, code in (("half_noise", 1), ("right_noise", 0)):
+        one, two = verdict(name), verdict(name, "--workers", "2")
+        assert one == two
+        assert one[0] == code
+
+
+def test_several_workers_need_a_generator_to_give():
+    done = run(
+        "audit", target("own_randomness"), "--claim", "epsilon=1", "--neighbours", "pair",
+        "--workers", "2",
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "takes no rng" in done.stderr
+    assert "Traceback" not in done.stderr
+    none = run("audit", target("half_noise"), "--workers", "0")
+    assert none.returncode == 2
+    assert "workers is 0" in none.stderr
+
+
+def test_a_relation_as_a_text_is_searched_for_the_pair_that_leaks(tmp_path):
+    """Only a change of the middle answer leaks too much; the file of evidence can be scored."""
+    evidence = tmp_path / "evidence.json"
+    arguments = ("--claim", "epsilon=1", "--neighbours", "queries:3:one", "--seed", "1")
+    done = run("audit", target("weak_middle"), *arguments, "--evidence", str(evidence))
+    text = " ".join(done.stdout.split())
+    assert done.returncode == 1
+    assert "queries, pair" in text
+    assert "pairs of inputs were run" in text
+    verdict = json.loads(evidence.read_text())["verdict"]
+    x, x_prime = verdict["neighbours"]["x"], verdict["neighbours"]["x_prime"]
+    assert [i for i in range(3) if x[i] != x_prime[i]] == [1]
+    again = run("audit", str(evidence))
+    assert again.returncode == 1
+    assert again.stdout == done.stdout
+    sound = run("audit", target("even_answers"), *arguments, "--budget", "1500")
+    assert sound.returncode == 0
+    assert "of 15 pairs of inputs were run" in " ".join(sound.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("relation", "message"),
+    [
+        ("querys:3", "did you mean 'queries'?"),
+        ("queries:0", "n is 0; it must be a whole number of at least 1"),
+        ("queries:3:oen", "did you mean 'one'?"),
+        ("queries:3:one:by=x", "by is 'x'; it must be a number"),
+        ("add_remove:[1", "add_remove"),
+        ("substitute:[1,0]", "substitute needs the value"),
+    ],
+)
+def test_relations_that_cannot_be_read(relation, message):
+    done = run("audit", target("even_answers"), "--claim", "epsilon=1", "--neighbours", relation)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
 def test_a_mechanism_with_its_own_randomness_is_not_replayable():
     done = run(
         "audit", target("own_randomness"), "--claim", "epsilon=1", "--neighbours", "pair",

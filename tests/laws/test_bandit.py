@@ -81,9 +81,7 @@ def feed(bandit, source, budget, *, most=64, until_refuted=False):
         n, m = bandit.next_ratio
         pairs = min(bandit.until_next_bet(), budget - bandit.pairs, next(pieces))
         rounds = max(pairs // ((n + m) // 2), 1)
-        x, y = source.runs(
-            bandit.next_pair, n * rounds, m * rounds, coupled=bandit.next_coupled
-        )
+        x, y = source.runs(bandit.next_pair, n * rounds, m * rounds, coupled=bandit.next_coupled)
         step = Step(bandit, x, y)
         bandit.update(bandit.encoder.encode(x), bandit.encoder.encode(y))
         step.after = bandit.log_e_value
@@ -100,9 +98,7 @@ class TestStakes:
 
     @pytest.mark.parametrize("pairs", [2, 3, 17, 300])
     def test_they_are_those_of_the_formula(self, pairs):
-        exact = [
-            Fraction(1, 2 * k * (k + 1)) + Fraction(1, 2 * pairs) for k in range(1, pairs + 1)
-        ]
+        exact = [Fraction(1, 2 * k * (k + 1)) + Fraction(1, 2 * pairs) for k in range(1, pairs + 1)]
         assert sum(exact) == 1 - Fraction(1, 2 * (pairs + 1))
         assert [stake(k, pairs) for k in range(1, pairs + 1)] == pytest.approx(
             [float(share) for share in exact], rel=1e-14
@@ -124,9 +120,15 @@ def replay(steps, pairs, claim, alpha, coupling):
         share = 1.0 if pairs == 1 else 0.0
         gamblers.append(
             Gambler(
-                claim, alpha=alpha, delta=None, seed=0, coupling=coupling, encoder=encoder,
-                share=share, unequal=True,
-            )  # fmt: skip
+                claim,
+                alpha=alpha,
+                delta=None,
+                seed=0,
+                coupling=coupling,
+                encoder=encoder,
+                share=share,
+                unequal=True,
+            )
         )
         growth.append(0.0)
 
@@ -427,7 +429,7 @@ class TestEvidence:
         data = json.loads(document)
         keys = data["x"]["keys"]
         keys[place] = next(key for key in keys if key != keys[place])
-        with pytest.raises(UsageError, match="does not follow|do not fit the bets"):
+        with pytest.raises(UsageError, match=r"does not follow|do not fit the bets"):
             rescore(json.dumps(data))
 
     def test_runs_in_another_order_are_refused(self, document):

@@ -11,7 +11,7 @@ from scipy.optimize import brentq, minimize_scalar
 import tollens
 from tollens.auditing.experts import bets
 
-ENOUGH = 0.97
+ENOUGH = 0.9
 """The part of the largest possible growth that the best bet against one promise must have."""
 
 LEAST = 0.01

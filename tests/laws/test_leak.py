@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -100,9 +101,17 @@ def test_sharper_levels_certify_less():
 
 
 def test_larger_deltas_certify_less():
-    bounds = [bound("mu=0.5", response, delta=delta) for delta in (0.0, 1e-5, 0.05, 0.3)]
-    assert bounds == sorted(bounds, reverse=True)
-    assert bounds[0] > 0.5
+    """On average; the bets against two deltas differ, and chance may favour one by a step."""
+    step, means = GRID[1] / GRID[0] * (1 + 1e-9), np.zeros(4)
+    for seed in range(5):
+        deltas = (0.0, 1e-5, 0.05, 0.3)
+        bounds = [bound("mu=0.5", response, delta=delta, seed=seed) for delta in deltas]
+        for larger, smaller in itertools.pairwise(bounds):
+            assert smaller <= larger * step
+        assert bounds[-1] > 0.5
+        means += bounds
+    assert means.tolist() == sorted(means, reverse=True)
+    assert len(set(means.tolist())) == 4
 
 
 def test_more_pairs_certify_more():

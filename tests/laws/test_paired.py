@@ -182,7 +182,6 @@ class TestEvents:
         events, encoder = self.fitted(["a", "a", "b"], ["a", "b", "b"])
         assert not events.of(encoder.encode([b"new"])).any()
 
-
     def test_several_numbers_are_looked_at_through_each_lens(self):
         rng = np.random.default_rng(0)
         x, y = rng.normal(size=(80, 3)), rng.normal(size=(80, 3))
@@ -203,7 +202,7 @@ class TestEvents:
                 assert np.array_equal(table[row + folds], np.abs(values - part.center) > fold)
                 row += 1
             row += folds
-        assert EVENTS == row + SINGLES
+        assert row + SINGLES == EVENTS
         single = 2 * sum(LENSES["value"])
         assert "output[1]" in events.describe(single, encoder)
 

@@ -95,7 +95,7 @@ def test_a_gambler_who_forgets_to_certify_would_be_caught(monkeypatch):
     """If bets were not scaled to be fair, the tests of fairness would see it."""
     import tollens.auditing.experts as experts
 
-    monkeypatch.setattr(experts, "certify", lambda factors, worst: factors)
+    monkeypatch.setattr(experts, "certify", lambda factors, worst, total=2.0: factors)
     monkeypatch.setattr(
         experts,
         "project_pure",

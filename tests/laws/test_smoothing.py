@@ -46,9 +46,7 @@ class TestKernel:
         for smooth, raw in zip(found, both, strict=True):
             for i in range(size):
                 if i < fine:
-                    expected = extra / fine + math.fsum(
-                        matrix[i, j] * raw[j] for j in range(fine)
-                    )
+                    expected = extra / fine + math.fsum(matrix[i, j] * raw[j] for j in range(fine))
                 else:
                     expected = raw[i] + extra
                 assert smooth[i] == pytest.approx(expected, rel=1e-12)
@@ -164,9 +162,7 @@ class TestViews:
         }[kind]
         encoder = Encoder()
         x, y = encoder.encode(make()), encoder.encode(make())
-        experts = fit_experts(
-            x, y, fit_lenses(x, y, SearchStream(0).generator(0)), pull=pull
-        )
+        experts = fit_experts(x, y, fit_lenses(x, y, SearchStream(0).generator(0)), pull=pull)
         assert len(experts.slots) == len(TABLE)
         for view in experts.views:
             assert view.counts_x.sum() == len(x)

@@ -267,9 +267,7 @@ class TestSeeds:
         """Longer blocks are cut into chunks, each with a stream of its own, of two lengths."""
         settings = {"neighbours": PAIR, "seed": 3, "budget": 300, "alpha": 0.05}
         digests = {
-            tollens.audit(
-                one, "epsilon=1", coupling="independent", **settings
-            ).evidence.digest
+            tollens.audit(one, "epsilon=1", coupling="independent", **settings).evidence.digest
             for one in self.one_and_many()
         }
         assert len(digests) == 1
@@ -290,6 +288,104 @@ class TestSeeds:
         for verdict in verdicts:
             assert verdict.outcome is Outcome.UNREFUTED
             assert verdict.log_e_value == pytest.approx(verdicts[0].log_e_value, abs=2)
+
+
+def without_seconds(verdict):
+    """What a verdict says, all but how long it took."""
+    return {name: value for name, value in verdict.to_dict().items() if name != "seconds"}
+
+
+BATCHED = """
+import tollens
+
+@tollens.batched
+def f(rows, n, rng):
+    return len(rows) + rng.laplace(scale=0.8, size=(n, 2))
+
+def g(rows, rng):
+    return (len(rows) + rng.laplace(), rng.random() < 0.5)
+"""
+
+
+class TestWorkers:
+    """Several processes give the verdict of one, to the last digit."""
+
+    @staticmethod
+    def noisy(scale):
+        """A function inside a function, which is sent as it is: no process can import this file."""
+
+        def noisy_count(rows, rng):
+            return len(rows) + rng.laplace(scale=scale)
+
+        return noisy_count
+
+    @pytest.mark.parametrize("coupling", ["auto", "independent", "common"])
+    @pytest.mark.parametrize("scale", [1.0, 0.25])
+    def test_a_function(self, scale, coupling):
+        settings = {"neighbours": PAIR, "seed": 2, "budget": 400, "coupling": coupling}
+        one, two = (
+            tollens.audit(self.noisy(scale), "epsilon=1", workers=workers, **settings)
+            for workers in (1, 2)
+        )
+        assert without_seconds(one) == without_seconds(two)
+        assert one.refuted == (scale == 0.25)
+
+    def test_a_function_that_no_process_can_import_is_told(self):
+        with pytest.raises(UsageError, match=r"count cannot be sent .*path/file\.py::name"):
+            tollens.audit(count, "epsilon=1", neighbours=PAIR, workers=2)
+
+    @pytest.mark.parametrize("name", ["f", "g"])
+    def test_a_target_given_as_text(self, tmp_path, name):
+        path = tmp_path / "mechanisms.py"
+        path.write_text(BATCHED)
+        settings = {"neighbours": PAIR, "seed": 2, "budget": 6000 if name == "f" else 300}
+        one, two = (
+            tollens.audit(f"{path}::{name}", "epsilon=2.2", workers=workers, **settings)
+            for workers in (1, 2)
+        )
+        assert without_seconds(one) == without_seconds(two)
+        assert one.pairs > 2 * CHUNK
+
+    def test_many_pairs_of_inputs(self):
+        pairs = tollens.add_remove([3, 1, 4, 1, 5])
+        settings = {"neighbours": pairs, "seed": 2, "budget": 400}
+
+        def largest(rows, rng):
+            return max(rows, default=0) + rng.laplace(scale=2)
+
+        one, two = (
+            tollens.audit(largest, "epsilon=1", workers=workers, **settings) for workers in (1, 2)
+        )
+        assert without_seconds(one) == without_seconds(two)
+
+    def test_runs_that_raise_or_time_out(self):
+        def fails(rows, rng):
+            if rng.random() < 0.4:
+                raise ValueError("too small")
+            return len(rows) + rng.laplace()
+
+        settings = {"neighbours": PAIR, "seed": 2, "budget": 200, "timeout": 20}
+        one, two = (
+            tollens.audit(fails, "epsilon=1", workers=workers, **settings) for workers in (1, 2)
+        )
+        assert without_seconds(one) == without_seconds(two)
+        assert any("ValueError: too small" in note for note in two.notes)
+
+    def test_the_number_of_processes_is_told_to_nobody(self):
+        """More of them than there are chunks is fine."""
+        settings = {"neighbours": PAIR, "seed": 2, "budget": 60}
+        one, three = (
+            tollens.audit(self.noisy(1.0), "epsilon=1", alpha=0.05, workers=workers, **settings)
+            for workers in (1, 3)
+        )
+        assert without_seconds(one) == without_seconds(three)
+
+    def test_mechanisms_without_rng_are_refused(self):
+        own = np.random.default_rng(0)
+        with pytest.raises(UsageError, match=r"takes no rng.*use workers=1"):
+            tollens.audit(lambda rows: own.random(), "epsilon=1", neighbours=PAIR, workers=2)
+        with pytest.raises(UsageError, match="no rng"):
+            tollens.audit(len, "epsilon=1", neighbours=PAIR, workers=2)
 
 
 class TestCoupling:

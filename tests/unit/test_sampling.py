@@ -174,9 +174,9 @@ class TestSameOutputs:
 
         mechanism = from_callable(crashes_and_hangs)
         with TimedRuns(mechanism, STREAM, 0.5) as timed:
-            expected = timed.both(PAIR, 0, 24, coupled=False)
+            expected = timed.both(PAIR, 0, 48, coupled=False)
         with ParallelRuns(mechanism, STREAM, 2, timeout=0.5) as parallel:
-            assert parallel.both(PAIR, 0, 24, coupled=False) == expected
+            assert parallel.both(PAIR, 0, 48, coupled=False) == expected
         assert CRASH in expected[1]
         assert TIMEOUT in (*expected[0], *expected[1])
 

@@ -290,7 +290,7 @@ def _certified(
         p, q, n, m = q, p, m, n
     p, q = n * p, m * q
     if delta is None:
-        found = project_pure(p, q, epsilon, 10 if quick else 14)
+        found = project_pure(p, q, epsilon, 9 if quick else 14)
     else:
         found = project_approx(p, q, epsilon, delta, 10 if quick else 24)
     found = Factors(np.where(real, found.a, 0.0), np.where(real, found.b, 0.0))

@@ -23,7 +23,10 @@ from tollens.auditing.ville import Factors
 
 Array = NDArray[np.float64]
 
-_STEPS = 14
+_STEPS = 12
+POLISH = 3
+"""Last steps of the pure projection, which are Newton's."""
+
 _NEWTON_STEPS = 24
 _ENOUGH = 1e-4
 _BINARY_BISECTIONS = 30
@@ -38,7 +41,8 @@ def project_pure(p: Array, q: Array, epsilon: Array, steps: int = _STEPS) -> Fac
     With `nu = 2 - mu` and `E = e^epsilon` the stationary point is piecewise: cells where
     `p nu > E q mu` are tied as `p0 = E q0`, cells where `q mu > E p nu` as `q0 = E p0`, and the
     others are scaled. The one unknown `mu` in (0, 2) makes both sums equal; their difference is
-    nonincreasing in `mu`, so the Illinois method (Dowell, Jarratt 1971) finds it.
+    nonincreasing in `mu`, so the Illinois method (Dowell, Jarratt 1971) finds it,
+    and the last `POLISH` steps are Newton's.
 
     >>> import numpy as np
     >>> f = project_pure(np.array([0.9, 0.1]), np.array([0.1, 0.9]), np.array(0.0))
@@ -49,29 +53,49 @@ def project_pure(p: Array, q: Array, epsilon: Array, steps: int = _STEPS) -> Fac
     total = p + q
     low = np.zeros(np.broadcast_shapes((*p.shape[:-1], 1), e.shape))
     high = np.full_like(low, 2.0)
-    at_low, at_high = np.full_like(low, 1.0), np.full_like(low, -1.0)
+    at_low, at_high = np.ones_like(low), -np.ones_like(low)
+    mu = np.ones_like(low)
     for step in range(steps):
-        mu = (low + high) / 2 if step < 2 else (low * at_high - high * at_low) / (at_high - at_low)
-        p0, q0 = _stationary_pure(p, q, total, e, mu)
-        gap = (p0 - q0).sum(axis=-1, keepdims=True) * (mu * (2.0 - mu))
+        p0, q0, slope = _stationary_pure(p, q, total, e, mu)
+        gap = (p0 - q0).sum(axis=-1, keepdims=True)
+        both = mu * (2.0 - mu)  # gap x both stays finite at the ends
         above = gap > 0
         # Illinois: the value at an end that stays is halved, so that it moves in time
-        at_low, at_high = np.where(above, gap, at_low / 2), np.where(above, at_high / 2, gap)
+        at_low = np.where(above, gap * both, at_low / 2)
+        at_high = np.where(above, at_high / 2, gap * both)
         low, high = np.where(above, mu, low), np.where(above, high, mu)
+        if step < steps - POLISH:
+            new = (low + high) / 2 if step < 1 else _secant(low, high, at_low, at_high)
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                new = mu + gap / slope.sum(axis=-1, keepdims=True)
+            inside = (new > low) & (new < high)
+            new = np.where(inside, new, _secant(low, high, at_low, at_high))
+        mu = np.where(gap == 0, mu, new)
     mu = np.clip(mu, 1e-12, 2.0 - 1e-12)
-    p0, q0 = _stationary_pure(p, q, total, e, mu)
+    p0, q0, _ = _stationary_pure(p, q, total, e, mu)
     return Factors(_ratio(p, p0), _ratio(q, q0))
 
 
-def _stationary_pure(p: Array, q: Array, total: Array, e: Array, mu: Array) -> tuple[Array, Array]:
+def _secant(low: Array, high: Array, at_low: Array, at_high: Array) -> Array:
+    return (low * at_high - high * at_low) / (at_high - at_low)
+
+
+def _stationary_pure(
+    p: Array, q: Array, total: Array, e: Array, mu: Array
+) -> tuple[Array, Array, Array]:
+    """The stationary p0 and q0, and how fast p0 - q0 falls with mu, (..., k) each."""
     nu = 2.0 - mu
     upper = p * nu > e * q * mu
     lower = q * mu > e * p * nu
-    small_upper = total / (mu * e + nu)
-    small_lower = total / (mu + nu * e)
-    p0 = np.where(upper, e * small_upper, np.where(lower, small_lower, p / mu))
-    q0 = np.where(upper, small_upper, np.where(lower, e * small_lower, q / nu))
-    return p0, q0
+    top, bottom = mu * e + nu, mu + nu * e
+    small_upper, small_lower = total / top, total / bottom
+    free_p, free_q = p / mu, q / nu
+    p0 = np.where(upper, e * small_upper, np.where(lower, small_lower, free_p))
+    q0 = np.where(upper, small_upper, np.where(lower, e * small_lower, free_q))
+    tied = (e - 1.0) ** 2 * np.where(upper, small_upper / top, small_lower / bottom)
+    slope = np.where(upper | lower, tied, free_p / mu + free_q / nu)
+    return p0, q0, slope
 
 
 def project_approx(
