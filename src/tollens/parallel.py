@@ -7,8 +7,10 @@ belong to one `ParallelRuns` and end with it.
 
 from __future__ import annotations
 
+import contextlib
 import copyreg
 import os
+import queue
 import random
 import signal
 import warnings
@@ -97,6 +99,9 @@ class ParallelRuns:
             # where processes cannot be listed, those of a time limit end by themselves
             warnings.filterwarnings("ignore", message="Failed to kill subprocesses")
             executor, self._executor = self._executor, None
+            with contextlib.suppress(queue.Empty):  # or loky looks for work that it has dropped
+                while True:
+                    executor._work_ids.get_nowait()
             executor.shutdown(wait=True, kill_workers=True)
 
     def sample(self, pair: Pair, side: Side, block: int, n: int, *, coupled: bool) -> Batch:

@@ -111,7 +111,8 @@ class TestStakes:
 def replay(steps, pairs, claim, alpha, coupling):
     """The whole audit in plain Python, run by run: choices, stakes, and the wealth after each.
 
-    The bets themselves are those of a gambler for each pair of inputs, who knows of no others.
+    The bets themselves are those of a gambler for each pair of inputs, who is told of the others
+    only how much of the threshold they leave.
     """
     gamblers, growth, staked, path, clock = [], [], [], [], []
     encoder, turn, arm, done = Encoder(), 0, 0, 0
@@ -132,10 +133,29 @@ def replay(steps, pairs, claim, alpha, coupling):
         )
         growth.append(0.0)
 
+    def stakes():
+        if pairs == 1:
+            return [1.0]
+        return [1 / (2 * k * (k + 1)) + 1 / (2 * pairs) for k in range(1, len(staked) + 1)]
+
+    def parts():
+        """What is kept, and what every stake has become."""
+        shares = stakes()
+        return [1 - math.fsum(shares)] + [
+            share * math.exp(gamblers[which].bankroll.log_value)
+            for share, which in zip(shares, staked, strict=True)
+        ]
+
     open_next()
     if pairs == 1:
         staked.append(0)
+    needed = 1 / (alpha * (1 - 1 / 50))
     for step in steps:
+        if arm in staked and max(path, default=0.0) < needed:
+            # what this pair has to make of 1, for the whole wealth to be enough
+            k = staked.index(arm)
+            others = math.fsum(part for i, part in enumerate(parts()) if i != k + 1)
+            gamblers[arm].bankroll.threshold = math.log((needed - others) / stakes()[k])
         assert step.pair.x == arm
         assert step.coupled == gamblers[arm].next_coupled
         assert step.ratio == gamblers[arm].next_ratio
@@ -146,16 +166,7 @@ def replay(steps, pairs, claim, alpha, coupling):
                 encoder.encode(step.y[i * m : (i + 1) * m]),
             )
             done += (n + m) // 2
-            shares = [
-                1.0 if pairs == 1 else 1 / (2 * k * (k + 1)) + 1 / (2 * pairs)
-                for k in range(1, len(staked) + 1)
-            ]
-            kept = 1 - math.fsum(shares)
-            wealth = [
-                share * math.exp(gamblers[which].bankroll.log_value)
-                for share, which in zip(shares, staked, strict=True)
-            ]
-            path.append(kept + math.fsum(wealth))
+            path.append(math.fsum(parts()))
             clock.append(done)
         growth[arm] = gamblers[arm].growth
         if not gamblers[arm].bets_are_new or pairs == 1:
@@ -169,8 +180,7 @@ def replay(steps, pairs, claim, alpha, coupling):
         if growth[arm] > 0:
             if arm not in staked:
                 staked.append(arm)
-                share = 1 / (2 * len(staked) * (len(staked) + 1)) + 1 / (2 * pairs)
-                gamblers[arm].back(share)
+                gamblers[arm].back(stakes()[-1])
             continue
         turn += 1
         if turn % 2 == 0:

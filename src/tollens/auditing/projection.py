@@ -93,7 +93,11 @@ def _stationary_pure(
     free_p, free_q = p / mu, q / nu
     p0 = np.where(upper, e * small_upper, np.where(lower, small_lower, free_p))
     q0 = np.where(upper, small_upper, np.where(lower, e * small_lower, free_q))
-    tied = (e - 1.0) ** 2 * np.where(upper, small_upper / top, small_lower / bottom)
+    tied = np.where(
+        upper,
+        ((e - 1.0) / top) * ((e - 1.0) * small_upper),
+        ((e - 1.0) / bottom) * ((e - 1.0) * small_lower),
+    )
     slope = np.where(upper | lower, tied, free_p / mu + free_q / nu)
     return p0, q0, slope
 
