@@ -29,7 +29,10 @@ def density_cells(values: Array, factor: float) -> tuple[Array, Array] | None:
     center = np.median(finite)
     low, high = np.quantile(finite, [0.25, 0.75])
     unit = max((high - low) / 1.349, 1e-300)
-    warped = np.arcsinh((finite - center) / unit)
+    with np.errstate(over="ignore", invalid="ignore"):
+        warped = np.arcsinh((finite - center) / unit)
+    if not np.all(np.isfinite(warped)):
+        return None
     edge_low, edge_high = warped.min(), warped.max()
     margin = 0.05 * (edge_high - edge_low)
     edges = np.linspace(edge_low - margin, edge_high + margin, FINE - 1)
