@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -330,9 +332,16 @@ class TestWorkers:
         assert without_seconds(one) == without_seconds(two)
         assert one.refuted == (scale == 0.25)
 
-    def test_a_function_that_no_process_can_import_is_told(self):
-        with pytest.raises(UsageError, match=r"count cannot be sent .*path/file\.py::name"):
-            tollens.audit(count, "epsilon=1", neighbours=PAIR, workers=2)
+    def test_a_function_that_no_process_can_import_is_told(self, monkeypatch):
+        def lonely(rows, rng):
+            return len(rows) + rng.laplace()
+
+        module = types.ModuleType("only_in_this_process")
+        module.lonely = lonely
+        lonely.__module__, lonely.__qualname__ = module.__name__, "lonely"
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        with pytest.raises(UsageError, match=r"lonely cannot be sent .*path/file\.py::name"):
+            tollens.audit(lonely, "epsilon=1", neighbours=PAIR, workers=2)
 
     @pytest.mark.parametrize("name", ["f", "g"])
     def test_a_target_given_as_text(self, tmp_path, name):
