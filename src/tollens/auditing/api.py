@@ -15,11 +15,11 @@ from tollens.adapters import adapt, promised
 from tollens.auditing import kernel
 from tollens.auditing.bandit import Bandit, stake
 from tollens.auditing.conclude import Circumstances, conclude
+from tollens.auditing.gamblers import gamblers
 from tollens.auditing.kernel_audit import kernel_setting
 from tollens.auditing.power import fewest_pairs
 from tollens.auditing.record import Recorder
 from tollens.auditing.run import Progress, Settings, run_audit
-from tollens.auditing.sequential import Gambler
 from tollens.claim import Claim, parse_claim
 from tollens.errors import UsageError
 from tollens.mechanism import Mechanism
@@ -272,13 +272,11 @@ class Audit:
         if findings or made is None:
             raise UsageError(findings)
         self.claim, self.alpha = made, alpha
-        stream = Relation("the caller's stream", 1, lambda _: _STREAM)
-        self._gambler = Bandit(
-            stream,
-            lambda encoder, share: Gambler(
-                made, alpha=alpha, delta=delta, seed=seed, coupling=coupling, encoder=encoder
-            ),
-        )
+        make = gamblers(
+            made, level=alpha, delta=delta, seed=seed, method="projection", coupling=coupling,
+            budget=1, unequal=False,
+        )  # fmt: skip
+        self._gambler = Bandit(Relation("the caller's stream", 1, lambda _: _STREAM), make)
         self._started = time.perf_counter()
 
     def update(self, outputs_x: Batch, outputs_x_prime: Batch) -> None:

@@ -54,15 +54,17 @@ def project_pure(p: Array, q: Array, epsilon: Array, steps: int = _STEPS) -> Fac
     low = np.zeros(np.broadcast_shapes((*p.shape[:-1], 1), e.shape))
     high = np.full_like(low, 2.0)
     at_low, at_high = np.ones_like(low), -np.ones_like(low)
-    mu = np.ones_like(low)
+    mu, before = np.ones_like(low), np.zeros_like(low, dtype=bool)
     for step in range(steps):
         p0, q0, slope = _stationary_pure(p, q, total, e, mu)
         gap = (p0 - q0).sum(axis=-1, keepdims=True)
         both = mu * (2.0 - mu)  # gap x both stays finite at the ends
         above = gap > 0
-        # Illinois: the value at an end that stays is halved, so that it moves in time
-        at_low = np.where(above, gap * both, at_low / 2)
-        at_high = np.where(above, at_high / 2, gap * both)
+        # Illinois: the value at an end that stays a second time is halved, so that it moves
+        again = above == before
+        at_low = np.where(above, gap * both, np.where(again, at_low / 2, at_low))
+        at_high = np.where(above, np.where(again, at_high / 2, at_high), gap * both)
+        before = above
         low, high = np.where(above, mu, low), np.where(above, high, mu)
         if step < steps - POLISH:
             new = (low + high) / 2 if step < 1 else _secant(low, high, at_low, at_high)

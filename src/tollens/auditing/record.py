@@ -14,8 +14,7 @@ import numpy as np
 
 from tollens.auditing.bandit import Bandit
 from tollens.auditing.conclude import Circumstances, conclude
-from tollens.auditing.kernel_audit import KernelGambler, kernel_setting
-from tollens.auditing.sequential import Gambler
+from tollens.auditing.gamblers import gamblers
 from tollens.errors import UsageError
 from tollens.outputs import Encoder, Outputs, concatenate
 from tollens.relations import Relation
@@ -125,25 +124,12 @@ def _bandit(
     recorded: Verdict, inputs: int, coupling: object, budget: object, unequal: object
 ) -> Bandit:
     """The bets of the recorded audit, made again; which inputs those were does not matter."""
-    level, seed, delta = recorded.evidence.level, recorded.seed or 0, recorded.delta
-    relation = Relation("recorded", inputs, lambda _: recorded.neighbours)
-    if recorded.evidence.method == "mmd":
-        setting = kernel_setting(whole_from_json(budget, "budget"))
-        return Bandit(
-            relation,
-            lambda encoder, share: KernelGambler(
-                recorded.claim, alpha=level, delta=delta, seed=seed, setting=setting,
-                encoder=encoder,
-            ),
-        )  # fmt: skip
-    coupled = _coupling(coupling)
-    return Bandit(
-        relation,
-        lambda encoder, share: Gambler(
-            recorded.claim, alpha=level, delta=delta, seed=seed, coupling=coupled,
-            encoder=encoder, share=share, unequal=unequal is True,
-        ),
+    made = gamblers(
+        recorded.claim, level=recorded.evidence.level, delta=recorded.delta,
+        seed=recorded.seed or 0, method=recorded.evidence.method, coupling=_coupling(coupling),
+        budget=whole_from_json(budget, "budget"), unequal=unequal is True,
     )  # fmt: skip
+    return Bandit(Relation("recorded", inputs, lambda _: recorded.neighbours), made)
 
 
 def _coupling(value: object) -> str:

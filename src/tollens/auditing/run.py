@@ -11,14 +11,13 @@ import numpy as np
 
 from tollens.auditing.bandit import Bandit
 from tollens.auditing.conclude import Circumstances, conclude
-from tollens.auditing.kernel_audit import KernelGambler, kernel_setting
+from tollens.auditing.gamblers import gamblers
 from tollens.auditing.product import pairs_a_round
 from tollens.auditing.record import Recorder
-from tollens.auditing.sequential import Gambler
 from tollens.claim import Claim
 from tollens.errors import Interrupted
 from tollens.mechanism import BatchFailed, Mechanism, one_by_one
-from tollens.outputs import Encoder, Raised
+from tollens.outputs import Raised
 from tollens.relations import Relation
 from tollens.sampling import Batch, Runs, open_runs
 from tollens.streams import EvidenceStream, Side
@@ -104,7 +103,12 @@ def _run(
 ) -> Verdict:
     """The audit with one way of sampling; `level` is the part of alpha that it may spend."""
     started = time.perf_counter()
-    gambler = Bandit(relation, _gamblers(mechanism, claim, settings, level))
+    make = gamblers(
+        claim, level=level, delta=settings.delta, seed=settings.seed, method=settings.method,
+        coupling=settings.coupling if mechanism.takes_rng else "independent",
+        budget=settings.budget, unequal=True,
+    )  # fmt: skip
+    gambler = Bandit(relation, make)
     longest = LONGEST_BATCH if mechanism.vectorised else LONGEST_BLOCK * settings.workers
     drawn = _Drawn()
     stream = EvidenceStream(settings.seed)
@@ -150,23 +154,6 @@ def _run(
     if drawn.interrupted:
         raise Interrupted(verdict)
     return verdict
-
-
-def _gamblers(
-    mechanism: Mechanism, claim: Claim, settings: Settings, level: float
-) -> Callable[[Encoder, float], Gambler]:
-    """How a gambler is made for each pair of inputs."""
-    if settings.method == "mmd":
-        setting = kernel_setting(settings.budget)
-        return lambda encoder, share: KernelGambler(
-            claim, alpha=level, delta=settings.delta, seed=settings.seed, setting=setting,
-            encoder=encoder,
-        )  # fmt: skip
-    coupling = settings.coupling if mechanism.takes_rng else "independent"
-    return lambda encoder, share: Gambler(
-        claim, alpha=level, delta=settings.delta, seed=settings.seed, coupling=coupling,
-        encoder=encoder, share=share, unequal=True,
-    )  # fmt: skip
 
 
 def _decided(gambler: Bandit, until: str) -> bool:
