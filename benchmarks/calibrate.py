@@ -7,9 +7,10 @@ alpha either. The limit of a row is alpha plus three standard errors at that rat
 
     python -m benchmarks.calibrate [--runs 2000] [--pairs 5000] [--only TEXT] [--quick] [--list]
 
-The full form takes hours. Each finished row is written at once, with the version of tollens and a
-digest of the sources of the audit: a later call measures only what is missing or was measured of
-other sources, so it may be stopped at any time. `--again` measures all.
+The full form takes hours. All cases advance together, `BLOCK` runs at a time, and what was measured
+is written at once, with the version of tollens and a digest of the sources of the audit: a later
+call goes on where the last one stopped, so it may be stopped at any time. Runs of other sources
+count for nothing, and `--again` starts anew.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from tollens.zoo import get
 ALPHA = 0.05
 RESULTS = Path(__file__).parent / "results" / "calibration.json"
 LOOKS = 6
+BLOCK = 100
 PAIRS_OF_INPUTS = 50
 
 Outputs = NDArray[np.generic]
@@ -390,28 +392,35 @@ def chosen_cases(only: str) -> list[tuple[str, int]]:
     ]
 
 
-def measure_case(
-    pool: multiprocessing.pool.Pool, table: str, number: int, runs: int, pairs: int, source: str
+def measure_block(
+    pool: multiprocessing.pool.Pool,
+    case: tuple[str, int],
+    runs: range,
+    pairs: int,
+    source: str,
+    before: Row | None,
 ) -> Row:
-    """The row of one case."""
+    """The row of a case with these further runs; `before` has those that came before them."""
+    table, number = case
     started = time.perf_counter()
-    jobs = [(table, number, run, pairs) for run in range(runs)]
-    found = pool.map(_job, jobs, chunksize=max(1, min(20, runs // 16)))
-    errors = sum(wrong for _, wrong, _ in found)
-    rate = errors / runs
+    jobs = [(table, number, run, pairs) for run in runs]
+    found = pool.map(_job, jobs, chunksize=max(1, min(20, len(runs) // 16)))
+    errors = sum(wrong for _, wrong, _ in found) + (before.errors if before else 0)
+    cost = sum(cost for _, _, cost in found) + (before.cost * before.runs if before else 0.0)
+    rate = errors / runs.stop
     return Row(
         table=table,
         case=_TABLES[table][number].name,
-        runs=runs,
+        runs=runs.stop,
         pairs=pairs,
         errors=errors,
         rate=rate,
-        standard_error=math.sqrt(rate * (1 - rate) / runs),
-        limit=limit(runs),
-        passed=rate <= limit(runs),
-        refuted=sum(refuted for refuted, _, _ in found),
-        seconds=time.perf_counter() - started,
-        cost=sum(cost for _, _, cost in found) / runs,
+        standard_error=math.sqrt(rate * (1 - rate) / runs.stop),
+        limit=limit(runs.stop),
+        passed=rate <= limit(runs.stop),
+        refuted=sum(refuted for refuted, _, _ in found) + (before.refuted if before else 0),
+        seconds=time.perf_counter() - started + (before.seconds if before else 0.0),
+        cost=cost / runs.stop,
         tollens=tollens.__version__,
         digest=source,
     )
@@ -475,25 +484,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.list:
         print("\n".join(f"{table:<16} {_TABLES[table][number].name}" for table, number in cases))
         return 0
-    rows, source, shown = kept_rows(chosen.output), digest(), []
+    rows, source = kept_rows(chosen.output), digest()
+    fresh = (chosen.pairs, tollens.__version__, source)
+    for key, row in list(rows.items()):
+        if chosen.again or (row.pairs, row.tollens, row.digest) != fresh:
+            del rows[key]
+    measured = [case for case in cases if possible(_TABLES[case[0]][case[1]])]
+    for table, number in (case for case in cases if case not in measured):
+        print(f"{table:<16} {_TABLES[table][number].name:<46} skipped: audit takes one pair only")
     context = multiprocessing.get_context("fork")
     with context.Pool(chosen.processes, initializer=_one_thread) as pool:
-        for table, number in cases:
-            case = _TABLES[table][number]
-            runs = chosen.runs if table == "false alarms" else chosen.leak_runs
-            row = rows.get((table, case.name))
-            wanted = (runs, chosen.pairs, tollens.__version__, source)
-            if row is None or (row.runs, row.pairs, row.tollens, row.digest) != wanted:
-                row = None
-            if row is None or chosen.again:
-                if not possible(case):
-                    print(f"{table:<16} {case.name:<46} skipped: audit takes one pair only")
-                    continue
-                row = measure_case(pool, table, number, runs, chosen.pairs, source)
-                rows[table, case.name] = row
-                write(chosen.output, rows)
-                print(_line(row), file=sys.stderr, flush=True)
-            shown.append(row)
+        for start in range(0, max(chosen.runs, chosen.leak_runs), BLOCK):
+            for table, number in measured:
+                runs = chosen.runs if table == "false alarms" else chosen.leak_runs
+                key = (table, _TABLES[table][number].name)
+                before = rows.get(key)
+                block = range(before.runs if before else 0, min(start + BLOCK, runs))
+                if block:
+                    row = measure_block(pool, (table, number), block, chosen.pairs, source, before)
+                    rows[key] = row
+                    write(chosen.output, rows)
+                    print(_line(row), file=sys.stderr, flush=True)
+    shown = [rows[table, _TABLES[table][number].name] for table, number in measured]
     print("\n".join(_line(row) for row in shown))
     return 0 if all(row.passed for row in shown) else 1
 
