@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml
 	  { echo "tollens needs Python 3.11 or newer; $(PYTHON) is older: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=23"
-	$(BIN)/python -m pip install --quiet -e ".[libraries,docs,dev]"
+	$(BIN)/python -m pip install --quiet -e ".[libraries,postgres,docs,dev]"
 	@touch $(STAMP)
 
 demo: $(STAMP)   ## audit six real mechanisms of real libraries
@@ -47,7 +47,8 @@ docs: $(STAMP)   ## generate and build the documentation
 core-only:       ## prove that the core installs and passes its tests without any extra
 	$(PYTHON) -m venv .venv-core
 	.venv-core/bin/python -m pip install --quiet . pytest hypothesis syrupy
-	.venv-core/bin/python -m pytest -q -o addopts="--import-mode=importlib" tests/unit tests/zoo
+	.venv-core/bin/python -m pytest -q -o addopts="--import-mode=importlib" \
+	  -m "not postgres" tests/unit tests/zoo tests/store
 
 clean:           ## remove what was built
 	rm -rf $(VENV) .venv-core docs/_build dist build

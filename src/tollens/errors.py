@@ -56,6 +56,18 @@ class TargetError(UsageError):
     """A target text such as `file.py::name` that does not lead to a mechanism."""
 
 
+class StoreError(UsageError):
+    """The store of a monitor cannot be opened, read or written; nothing was recorded by halves.
+
+    >>> from tollens.store import Store
+    >>> Store.open("mysql://host/name")
+    Traceback (most recent call last):
+    ...
+    tollens.errors.StoreError: mysql:// is no place for a store; give the path of a file (SQLite) \
+or postgresql://user@host/name
+    """
+
+
 class MechanismError(TollensError):
     """The mechanism broke the contract of a run: it mutated its data or returned no batch of n."""
 

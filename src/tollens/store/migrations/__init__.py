@@ -1,0 +1,1 @@
+"""How a database came to its schema. `env.py` is run by Alembic, not imported."""

@@ -1,0 +1,1 @@
+"""One module a revision; `tollens.store.schema.REVISIONS` lists them in order."""
