@@ -36,9 +36,18 @@ as_owner() {
 
 running() { [ -f "$folder/data/PG_VERSION" ] && as_owner "$bin/pg_ctl" -D "$folder/data" status >/dev/null 2>&1; }
 
+# only a folder that this script made, or an empty one, is removed
+remove() {
+  if [ -n "$(ls -A "$folder" 2>/dev/null)" ] && [ ! -f "$folder/password" ]; then
+    say "$folder holds something else; set TOLLENS_POSTGRES_DIR to a folder that is not there"
+    exit 1
+  fi
+  rm -rf "$folder"
+}
+
 start() {
   if ! running; then
-    rm -rf "$folder"
+    remove
     mkdir -p "$folder"
     chmod 755 "$folder"
     echo tollens >"$folder/password"
@@ -55,7 +64,7 @@ start() {
 
 stop() {
   ! running || as_owner "$bin/pg_ctl" -D "$folder/data" -m immediate -w stop >/dev/null
-  rm -rf "$folder"
+  remove
 }
 
 bin=$(binaries) || bin=""

@@ -105,6 +105,10 @@ def test_a_path_through_a_file(tmp_path):
     assert "cannot be made" in refusal(tmp_path / "file" / "deeper" / "monitor.db")
 
 
+def test_a_device():
+    assert "is a device, not a file" in refusal("/dev/null")
+
+
 @pytest.mark.parametrize("content", [b"no database\n" * 500, b"short", bytes(5000)])
 def test_a_file_of_something_else(tmp_path, content):
     path = tmp_path / "notes.txt"
@@ -212,7 +216,7 @@ def test_a_folder_that_cannot_be_written(as_somebody):
     folder, run = as_somebody
     folder.chmod(0o555)
     assert "cannot be opened: this user may not" in run(lambda: Store.open(folder / "monitor.db"))
-    assert "cannot be made: the folder" in run(lambda: Store.open(folder / "a" / "monitor.db"))
+    assert "cannot be made: " in run(lambda: Store.open(folder / "a" / "monitor.db"))
     folder.chmod(0o755)
     assert list(folder.iterdir()) == []
 
@@ -237,6 +241,12 @@ def test_a_store_that_cannot_be_written(as_somebody, step):
 
 
 # PostgreSQL
+
+
+def test_a_password_is_taken_out_of_what_a_driver_says():
+    place = read_place(f"postgresql://ann:{SECRET}@host/db?sslpassword=other")
+    said = place.discreet("no entry for ann with s3cret/pa ss, key other\nsecond line")
+    assert said == "no entry for ann with ***, key ***"
 
 
 def test_psycopg_is_missing(monkeypatch):

@@ -87,6 +87,8 @@ def prepare_file(path: Path, *, create: bool) -> None:
     if path.is_dir():
         raise StoreError(f"{path} is a folder; give a file in it, such as {path / 'monitor.db'}")
     if path.exists():
+        if not path.is_file():
+            raise StoreError(f"{path} is a device, not a file; give the path of a file")
         return
     if not create:
         raise StoreError(f"there is no store at {path}; the first step of a monitor makes it")
@@ -96,6 +98,6 @@ def prepare_file(path: Path, *, create: bool) -> None:
         raise StoreError(f"{path} cannot be made: a part of its path is a file") from None
     except OSError as error:
         raise StoreError(
-            f"{path} cannot be made: the folder {error.filename} cannot ({error.strerror}); "
+            f"{path} cannot be made: {error.filename}: {error.strerror}; "
             "give a place that you may write to"
         ) from None
