@@ -120,7 +120,7 @@ def warnings(
         if level <= WARN * threshold.alpha:
             continue
         exponent = (0.9 - 0.6 * threshold.beta) * threshold.value * d
-        needed = math.ceil(n * (exponent / math.log(WARN)) ** 2)
+        needed = _round_up(n * (exponent / math.log(WARN)) ** 2)
         refuse = level > REFUSE * threshold.alpha
         a_step = smaller / state.runs * n
         found.append(
@@ -137,6 +137,12 @@ def warnings(
     return tuple(found)
 
 
+def _round_up(runs: float) -> int:
+    """To two digits."""
+    unit = math.pow(10, max(0, math.floor(math.log10(runs)) - 1))
+    return round(math.ceil(runs / unit) * unit)
+
+
 def _text(
     event: str,
     a_step: float,
@@ -147,10 +153,10 @@ def _text(
     needed: int,
     refuse: bool,
 ) -> str:
-    share = f"about {100 * level:.2g} %" if level < 0.5 else "up to all"
+    share = f"about {100 * level:.2g} % of" if level < 0.5 else "up to all"
     return (
         f"event {event!r}: {a_step:.3g} hits a step on x' ({n} runs) are "
-        f"{'too few' if refuse else 'few'} for the normal approximation; {share} of horizons of "
+        f"{'too few' if refuse else 'few'} for the normal approximation; {share} horizons of "
         f"{horizon} steps of a correct mechanism at the edge of its claim would end in an alarm, "
         f"where {100 * alpha:.3g} % was meant. Use {needed} runs a step, an event that occurs "
         f'more often, a shorter horizon, or method="exact", which has no such limit'
