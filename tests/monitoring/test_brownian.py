@@ -20,6 +20,7 @@ from tollens.monitoring.brownian import (
     choose,
     default_floor,
     ratios,
+    restarted,
     take,
     threshold,
 )
@@ -174,6 +175,28 @@ def test_the_state_survives_json_in_the_middle() -> None:
         apart, found = take(apart, counts, 100, PURE)
         assert found == expected
     assert apart == through
+
+
+def test_after_a_restart_only_later_windows_count() -> None:
+    rng = np.random.default_rng(9)
+    steps = rng.standard_normal((30, 1)) + 0.3
+    state = begin(["E"], 30)
+    for step in steps[:12]:
+        state, _, _ = advance(state, step)
+    state, after = restarted(state), steps[12:, 0]
+    for end in range(18):
+        state, found, starts = advance(state, after[end : end + 1])
+        ending = {
+            start: (end - start + 1) ** -0.25 * 30**-0.25 * after[start : end + 1].sum()
+            for start in range(end + 1)
+        }
+        best = max(ending.values())
+        if best > 0:
+            assert found[0] == pytest.approx(best)
+            assert ending[int(starts[0]) - 13] == pytest.approx(best)
+        else:
+            assert found[0] <= 0
+    assert state.steps == 30
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,20 @@ def advance(state: BrownianState, step: Array) -> tuple[BrownianState, Array, St
     return replace(state, sums=sums), statistics, best + 1
 
 
+def restarted(state: BrownianState) -> BrownianState:
+    """The state after an acknowledged alarm: no window gains by beginning before this step.
+
+    All sums are put to their last value. The horizon goes on: the windows that are left are
+    some of those that alpha was spent on, so the rest of the horizon needs no more of it.
+
+    >>> state, _, _ = advance(begin(["E"], 4), np.array([5.0]))
+    >>> state, statistics, starts = advance(restarted(state), np.array([2.0]))
+    >>> statistics.round(4).tolist(), starts.tolist()
+    ([1.4142], [2])
+    """
+    return replace(state, sums=tuple((sums[-1],) * len(sums) for sums in state.sums))
+
+
 def choose(state: BrownianState, promises: Sequence[Promise]) -> tuple[Promise, ...]:
     """The inequality that the next step tests for each event, from past steps only.
 
