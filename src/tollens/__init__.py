@@ -33,6 +33,7 @@ from tollens.errors import (
     Interrupted,
     MechanismError,
     RefutedError,
+    StoreError,
     TargetError,
     TollensError,
     UsageError,
@@ -47,6 +48,8 @@ from tollens.witness import Witness
 if TYPE_CHECKING:
     from tollens.auditing.api import Audit, audit
     from tollens.evidence import Wealth
+    from tollens.monitoring.monitor import Monitor
+    from tollens.monitoring.state import MonitorState
 
 __version__ = "0.1.0"
 
@@ -56,11 +59,14 @@ __all__ = [
     "ClaimError",
     "Interrupted",
     "MechanismError",
+    "Monitor",
+    "MonitorState",
     "Outcome",
     "Raised",
     "Reason",
     "RefutedError",
     "Relation",
+    "StoreError",
     "TargetError",
     "TollensError",
     "UsageError",
@@ -90,6 +96,8 @@ _ON_FIRST_USE = {
     "Audit": "tollens.auditing.api",
     "audit": "tollens.auditing.api",
     "Wealth": "tollens.evidence",
+    "Monitor": "tollens.monitoring.monitor",
+    "MonitorState": "tollens.monitoring.state",
 }
 
 

@@ -37,12 +37,16 @@ class TestCounted:
 
 
 class TestKernel:
-    @given(counts(4), st.floats(0.01, 2), st.integers(0, 1000))
-    def test_it_is_a_plain_double_loop(self, both, extra, seed):
+    @given(counts(4), st.floats(0.01, 2), st.floats(0, 3))
+    def test_it_is_a_plain_double_loop(self, both, extra, resolution):
         size = len(both[0])
         fine = size - 2  # the last cells are no intervals
-        matrix = np.random.default_rng(seed).dirichlet(np.ones(fine), size=fine).T
-        found = Kernel("k", matrix, extra).smooth(*both)
+        bell = [
+            [math.exp(-((resolution * (i - j)) ** 2) / 2) for j in range(fine)] for i in range(fine)
+        ]
+        sums = [math.fsum(bell[i][j] for i in range(fine)) for j in range(fine)]
+        matrix = np.array([[bell[i][j] / sums[j] for j in range(fine)] for i in range(fine)])
+        found = Kernel("k", resolution, extra, fine).smooth(*both)
         for smooth, raw in zip(found, both, strict=True):
             for i in range(size):
                 if i < fine:
@@ -56,7 +60,8 @@ class TestKernel:
     @pytest.mark.parametrize("factor", [0.5, 1.0])
     def test_real_matrices_keep_what_they_share_out(self, factor):
         values = np.random.default_rng(0).laplace(size=300)
-        cuts, matrix = density_cells(values, factor)
+        cuts, resolution = density_cells(values, factor)
+        matrix = Kernel("k", resolution, 0.5).matrix
         assert matrix.shape == (len(cuts) + 1, len(cuts) + 1)
         assert matrix.sum(axis=0) == pytest.approx(np.ones(len(matrix)))
         assert np.all(matrix >= 0)
@@ -65,7 +70,7 @@ class TestKernel:
         x, y = np.array([3.0, 1.0, 4.0]), np.array([1.0, 5.0, 9.0])
         for how in (
             Counted(0.5),
-            Kernel("k", np.full((2, 2), 0.5), 0.5),
+            Kernel("k", 1.0, 0.5, 2),
             Calibrated(np.array([-1.0, 1.0]), 0.5),
         ):
             how.smooth(x, y)

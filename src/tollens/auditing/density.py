@@ -16,8 +16,21 @@ FINE = 64
 """Cells of a density estimate."""
 
 
-def density_cells(values: Array, factor: float) -> tuple[Array, Array] | None:
-    """Cuts (FINE - 1,) and a smoothing matrix (FINE, FINE) whose columns sum to 1.
+def smoothing_matrix(resolution: float, cells: int = FINE) -> Array:
+    """The matrix (cells, cells) by which cells share their counts; its columns sum to 1.
+
+    `resolution` is the width of a cell in bandwidths.
+
+    >>> smoothing_matrix(1.0).sum(axis=0).round(9).min().item()
+    1.0
+    """
+    place = np.arange(cells)
+    kernel = np.exp(-0.5 * (resolution * (place[:, None] - place[None, :])) ** 2)
+    return np.asarray(kernel / kernel.sum(axis=0, keepdims=True))
+
+
+def density_cells(values: Array, factor: float) -> tuple[Array, float] | None:
+    """Cuts (FINE - 1,) and the width of a cell in bandwidths, for `smoothing_matrix`.
 
     None where the values do not spread enough for a density (fewer than 12 distinct ones, or
     mostly ties). `factor` scales the bandwidth.
@@ -41,7 +54,5 @@ def density_cells(values: Array, factor: float) -> tuple[Array, Array] | None:
     if not np.all(np.isfinite(cuts)) or np.any(np.diff(cuts) <= 0):
         return None
     step = edges[1] - edges[0]
-    middle = edges[0] - step / 2 + step * np.arange(FINE)
     bandwidth = factor * max(warped.std(), 1e-12) * (len(finite) / 2) ** -0.2
-    kernel = np.exp(-0.5 * ((middle[:, None] - middle[None, :]) / bandwidth) ** 2)
-    return cuts, kernel / kernel.sum(axis=0, keepdims=True)
+    return cuts, float(step / bandwidth)

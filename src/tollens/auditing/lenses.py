@@ -44,8 +44,8 @@ class Lenses:
     lenses: dict[str, Lens]
 
 
-def fit_lenses(x: Outputs, y: Outputs, rng: np.random.Generator) -> Lenses:
-    """Learn lenses from past pairs."""
+def fit_lenses(x: Outputs, y: Outputs, rng: np.random.Generator, *, quick: bool = False) -> Lenses:
+    """Learn lenses from past pairs; `quick` does without the dearest of them."""
     main, shapes = main_shape([x, y])
     in_x, in_y = x.shapes == main, y.shapes == main
     width = _used_width([x.numbers[in_x], y.numbers[in_y]])
@@ -55,7 +55,7 @@ def fit_lenses(x: Outputs, y: Outputs, rng: np.random.Generator) -> Lenses:
         values_y[in_y] = _columns(y, in_y, 1)[:, 0]
     lenses = {"value": Lens(None, values_x, values_y)}
     if width >= 2:
-        fitted = fit_scores(_columns(x, in_x, width), _columns(y, in_y, width), rng)
+        fitted = fit_scores(_columns(x, in_x, width), _columns(y, in_y, width), rng, quick=quick)
         for kind, name in (("linear", "value"), ("single", "single"), ("boosted", "boosted")):
             if kind in fitted:
                 scores_x, scores_y = np.zeros(len(x)), np.zeros(len(y))

@@ -6,10 +6,13 @@ The estimates only steer a bet; `ville.certify` makes any of them fair.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tollens.auditing.density import FINE, smoothing_matrix
 
 Array = NDArray[np.float64]
 
@@ -49,11 +52,17 @@ class Counted:
 
 @dataclass(frozen=True)
 class Kernel:
-    """Neighbouring intervals share their counts by a matrix whose columns sum to 1."""
+    """Neighbouring intervals share their counts (see `density`), with this cell resolution."""
 
     style: str
-    matrix: Array
+    resolution: float
     extra: float
+    intervals: int = FINE
+
+    @cached_property
+    def matrix(self) -> Array:
+        """How counts are shared, (intervals, intervals); its columns sum to 1."""
+        return smoothing_matrix(self.resolution, self.intervals)
 
     def smooth(self, x: Array, y: Array) -> tuple[Array, Array]:
         """Positive weights of both sides."""

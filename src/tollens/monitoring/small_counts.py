@@ -89,9 +89,10 @@ def warnings(
 ) -> tuple[CountFinding, ...]:
     """Check the counts of the steps so far, for the inequality that each event is tested with.
 
-    P'(E) is taken to be what the hits on x' say or, if that is less, what those on x say at
-    the boundary; half a hit is added. With delta > 0 a larger P'(E) may be worse, so that two
-    standard errors more are tried as well. Empty before the first step and where all is well.
+    P'(E) is taken to be what the hits of both sides say together at the boundary, where those on
+    x are e^eps times as frequent; half a hit is added. With delta > 0 a larger P'(E) may be worse,
+    so that two standard errors more are tried as well. Empty before the first step and where all
+    is well.
 
     >>> import tollens
     >>> from tollens.monitoring.brownian import begin, take, threshold
@@ -109,8 +110,8 @@ def warnings(
     for event, hits, hits_prime, promise in zip(
         state.events, state.hits, state.hits_prime, tested, strict=True
     ):
-        from_x = (hits - promise.delta * state.runs) / math.exp(promise.epsilon)
-        smaller = max(0.0, min(float(hits_prime), from_x)) + 0.5
+        pooled = hits - promise.delta * state.runs + hits_prime
+        smaller = max(0.0, pooled / (1 + math.exp(promise.epsilon))) + 0.5
         more = hits_prime + 0.5 + 2 * math.sqrt(hits_prime + 0.5) if promise.delta else smaller
         d = max(
             drift(min(1.0, count / state.runs), n, promise, state.horizon)

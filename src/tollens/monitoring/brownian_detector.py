@@ -1,0 +1,116 @@
+"""The published method as a detector of given events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tollens.errors import UsageError
+from tollens.monitoring import brownian
+from tollens.monitoring.detectors import Reading, Runs, Trace, check_counts, tracks_of
+from tollens.monitoring.locate import Location
+from tollens.monitoring.pack import pack
+from tollens.monitoring.plan import Plan, names
+from tollens.monitoring.small_counts import warnings
+from tollens.witness import Witness
+
+
+class BrownianDetector:
+    """The published method; see `brownian`."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        tree: Mapping[str, object] | None,
+        *,
+        refuse: bool = True,
+        cache: Path | None = None,
+    ) -> None:
+        """`refuse` holds alarms back where counts are too small for the level to hold."""
+        self._refuse = refuse
+        if not isinstance(plan.horizon, int):
+            raise AssertionError("a plan of this method has a horizon")
+        self._plan, self._events = plan, names(plan.events)
+        self._promises = plan.claim.promises()
+        self._state = (
+            brownian.begin(self._events, plan.horizon, plan.beta)
+            if tree is None
+            else _brownian_from(tree, self._events)
+        )
+        self._threshold = brownian.threshold(
+            plan.alpha, len(self._events), beta=plan.beta, horizon=plan.horizon, cache=cache
+        )
+
+    def take(self, runs: Runs, *, latched: bool, seed: int) -> Reading:
+        """Score a step; see `brownian.take`."""
+        counts = runs.counts
+        if counts is None:
+            if runs.outputs is None:
+                raise AssertionError("a step has outputs or counts")
+            x, y = (list(side) for side in runs.outputs)
+            counts = {
+                event.name: (int(event.of(x).sum()), int(event.of(y).sum()))
+                for event in self._plan.events
+            }
+        check_counts(counts, runs.n, self._events)
+        self._state, reading = brownian.take(self._state, counts, runs.n, self._promises)
+        best = int(np.argmax(reading.statistics))
+        found = warnings(self._state, self._threshold, self._promises)
+        small = {finding.event for finding in found if finding.refuse and self._refuse}
+        exceeding = [
+            event
+            for event in reading.exceeding(self._threshold)
+            if self._events[event] not in small
+        ]
+        statistic = reading.statistics[best]
+        upper = self._threshold.upper
+        peak = statistic if exceeding else min(statistic, float(np.nextafter(upper, -math.inf)))
+        name = self._events[best]
+        on_x, on_y = (count / runs.n for count in counts[name])
+        promise = reading.promises[best]
+        witness = Witness(name, "x", on_x, on_y, promise.epsilon, promise.delta)
+        summary: dict[str, object] = {
+            "counts": {event: list(count) for event, count in counts.items()},
+            "statistics": dict(zip(self._events, reading.statistics, strict=True)),
+            "ratios": dict(zip(self._events, reading.ratios, strict=True)),
+            "witness": witness.to_json(),
+        }
+        own = self._plan.claim.promises()[0].epsilon
+        stated = self._plan.claim.leak_delta == self._plan.delta
+        lower = own if stated and (exceeding or latched) else 0.0
+        trace: Trace = {"tracks": np.array(reading.ratios)}
+        return Reading(
+            statistic, float(peak), upper, lower, trace, witness, summary,
+            tuple(finding.text for finding in found),
+        )  # fmt: skip
+
+    def locate(self, traces: Sequence[Trace]) -> Location:
+        """The window with the largest statistic, and all starts of windows above the threshold."""
+        tracks = np.stack([tracks_of(trace) for trace in traces])
+        sums = np.concatenate([np.zeros((1, tracks.shape[1])), np.cumsum(tracks, axis=0)])
+        lengths = np.arange(len(tracks), 0, -1.0)[:, None]
+        scale = float(self._plan.horizon or 1) ** (self._plan.beta - 0.5)
+        windows = ((sums[-1] - sums[:-1]) * lengths**-self._plan.beta * scale).max(axis=1)
+        above = np.flatnonzero(windows > self._threshold.upper)
+        likely = int(np.argmax(windows))
+        if not len(above):
+            return Location(likely, likely, likely)
+        return Location(likely, int(above[0]), int(above[-1]))
+
+    def restart(self) -> None:
+        """No window begins before the acknowledged alarm: sums start anew at their last value."""
+        self._state = brownian.restarted(self._state)
+
+    def kept(self) -> bytes:
+        """Sums and counts."""
+        return pack({"brownian": self._state.to_json()})
+
+
+def _brownian_from(tree: Mapping[str, object], events: Sequence[str]) -> brownian.BrownianState:
+    state = brownian.BrownianState.from_json(tree["brownian"])
+    if list(state.events) != list(events):
+        raise UsageError("a stored state is of other events")
+    return state
