@@ -119,7 +119,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
         prepared = replace(prepared, target=text)
         refusal = parallel_finding(prepared) if _is_whole(workers) and workers > 1 else None
         findings += [] if refusal is None else [refusal]
-        made_claim = collect(findings, lambda: _claim_of(claim, loaded, prepared))
+        made_claim = collect(findings, lambda: claim_of(claim, loaded, prepared))
         if coupling == "common" and not prepared.takes_rng:
             findings.append(
                 f"coupling is 'common', but {prepared.name} takes no rng to share; use "
@@ -150,7 +150,8 @@ def _load(mechanism: object) -> object:
     return load_target(mechanism) if isinstance(mechanism, str) else mechanism
 
 
-def _claim_of(claim: Claim | str | None, loaded: object, mechanism: Mechanism) -> Claim:
+def claim_of(claim: Claim | str | None, loaded: object, mechanism: Mechanism) -> Claim:
+    """The claim that was given, else the one declared on the object, else the library's own."""
     if isinstance(claim, str):
         return parse_claim(claim)
     if isinstance(claim, Claim):

@@ -56,10 +56,11 @@ def audit_target(
     """Audit what the request names, and write its file of evidence."""
     findings: list[str] = []
     mechanism = collect(findings, lambda: load_target(request.target))
-    own = declared(mechanism)
+    found = declared(mechanism)
+    own = None if found is None else found.neighbours
     pair = None
     if mechanism is not None:
-        pair = collect(findings, lambda: _pair(request, None if own is None else own.neighbours))
+        pair = collect(findings, lambda: neighbours_of(request, own))
     if findings and request.claim is not None:
         collect(findings, lambda: parse_claim(str(request.claim)))
     if findings:
@@ -89,7 +90,8 @@ def rescore_file(path: Path) -> Verdict:
     return rescore(text)
 
 
-def _pair(request: Request, own: object) -> object:
+def neighbours_of(request: Request, own: object) -> object:
+    """The neighbours that the texts name; `own` is what the target declares, None for nothing."""
     findings = []
     if (request.x is None) != (request.x_prime is None):
         findings.append("give both --x and --x-prime, or neither")

@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -131,13 +131,15 @@ class Monitor:
         neighbours: object,
         version: str,
         run_id: str | None = None,
+        target: str | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> MonitorState:
         """Run this version on both inputs, score the runs, and say how the series stands.
 
         A version that cannot be loaded or run is recorded as a failed step, and the series goes
-        on. A step that is sent again (same `version` and `run_id`) counts once. Nothing is
-        recorded where this raises.
+        on. A step that is sent again (same `version` and `run_id`) counts once. Workers load a
+        mechanism that cannot be sent to them from its text form, `target`. Nothing is recorded
+        where this raises.
         """
         pair = as_pair(neighbours)
         series = self._entered(pair)
@@ -151,13 +153,14 @@ class Monitor:
         number = 1 if last is None else last.number + 1
         seed = step_seed(self._options.seed, version, run_id, number)
         try:
-            ready = _prepared(mechanism)
+            ready = _prepared(mechanism, target)
             x, y = draw(
                 ready, pair, self.plan.pairs, seed=seed, workers=self._options.workers,
                 timeout=self._options.timeout, progress=progress,
             )  # fmt: skip
         except (VersionFailed, TargetError) as error:
-            return self._failed(series, version, run_id, str(error))
+            record_failure(self._store, series, version, run_id, str(error))
+            return self._state(f"version {version} could not be run: {error}")
         extra = {"seed": seed, "replayable": ready.takes_rng, "mechanism": ready.name}
         return self._scored(series, version, run_id, Runs(self.plan.pairs, (x, y)), extra)
 
@@ -300,27 +303,29 @@ class Monitor:
             turn.record(step, checkpoint=detector.kept(), alarm=alarm, raw=raw)
         return self._state()
 
-    def _failed(
-        self, series: SeriesRecord, version: str, run_id: str, message: str
-    ) -> MonitorState:
-        with self._store.turn(series.id) as turn:
-            known, last = turn.find(version, run_id), turn.last
-            if known is None or known.outcome == "failed":
-                step = StepRecord(
-                    number=turn.number,
-                    version=version,
-                    run_id=run_id if known is None else _free(turn, version, run_id),
-                    outcome="failed",
-                    pairs=0,
-                    recorded_at=datetime.now(UTC),
-                    fingerprint="",
-                    log_e_value=-math.inf if last is None else last.log_e_value,
-                    epsilon_lower=0.0 if last is None else last.epsilon_lower,
-                    summary={**_carried(last, failed=1), "error": message},
-                    experts=b"",
-                )
-                turn.record(step, checkpoint=None)
-        return self._state(f"version {version} could not be run: {message}")
+
+def record_failure(
+    store: Store, series: SeriesRecord, version: str, run_id: str, message: str
+) -> None:
+    """Add a failed step: a version that could not be loaded or run. Evidence stays as it was."""
+    with store.turn(series.id) as turn:
+        known, last = turn.find(version, run_id), turn.last
+        if known is not None and known.outcome != "failed":
+            return
+        step = StepRecord(
+            number=turn.number,
+            version=version,
+            run_id=run_id if known is None else _free(turn, version, run_id),
+            outcome="failed",
+            pairs=0,
+            recorded_at=datetime.now(UTC),
+            fingerprint="",
+            log_e_value=-math.inf if last is None else last.log_e_value,
+            epsilon_lower=0.0 if last is None else last.epsilon_lower,
+            summary={**_carried(last, failed=1), "error": message},
+            experts=b"",
+        )
+        turn.record(step, checkpoint=None)
 
 
 def _carried(last: StepRecord | None, *, scored: int = 0, failed: int = 0) -> dict[str, object]:
@@ -357,9 +362,10 @@ def acknowledge(store: Store, series: SeriesRecord, reason: str) -> AlarmState:
         return located(turn.acknowledge(reason, checkpoint=kept))
 
 
-def _prepared(mechanism: object) -> Mechanism:
-    loaded = load_target(mechanism) if isinstance(mechanism, str) else mechanism
-    return adapt(loaded)
+def _prepared(mechanism: object, target: str | None) -> Mechanism:
+    if isinstance(mechanism, str):
+        return replace(adapt(load_target(mechanism)), target=mechanism)
+    return replace(adapt(mechanism), target=target)
 
 
 def _free(turn: Turn, version: str, run_id: str) -> str:
