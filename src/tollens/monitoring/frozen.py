@@ -68,10 +68,19 @@ def state_from(tree: Mapping[str, object], shape: tuple[int, ...], leak: int) ->
             float(tree["overall"]),  # type: ignore[arg-type]
             _array(tree["leak"], np.float64).copy(),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UsageError(f"a stored state cannot be read: {error!r}") from None
+    logs = (state.slots, state.favourites, state.leak, np.array(state.overall))
+    if any(np.isnan(log).any() or np.isposinf(log).any() for log in logs):
+        raise UsageError("a stored state cannot be read: its evidence is no number")
     fits = state.slots.shape == shape and state.favourites.shape == (shape[0],)
-    if not fits or len(state.leak) != leak or tuple(r.period for r in rungs) != PERIODS:
+    fits &= state.leak.shape == (leak,) and tuple(rung.period for rung in rungs) == PERIODS
+    fits &= all(
+        experts is None or experts.slots.shape == (shape[1],)
+        for rung in rungs
+        for experts in (rung.standing, rung.growing)
+    )
+    if not fits:
         raise UsageError(
             "a stored state was made by another version of tollens and cannot be continued; start "
             "a new series (another name) or use the version that wrote it"
@@ -115,13 +124,21 @@ def _experts_from(tree: object) -> Experts | None:
             _array(view["cuts"], np.float64), _array(view["shapes"], np.int64),
             _array(view["atoms"], np.uint64),
         )  # fmt: skip
+        if any(part.ndim != 1 for part in (cells.cuts, cells.shapes, cells.atoms)):
+            raise ValueError("cells are no lists")
         counts = [_array(view[side], np.float64).copy() for side in ("x", "y")]
         if any(count.shape != (cells.size,) for count in counts):
             raise ValueError("counts do not fit their cells")
+        if not all(np.all(count >= 0) and 0 < count.sum() < np.inf for count in counts):
+            raise ValueError("counts are no counts")
         smoothing = _smoothing_from(view["smoothing"])
+        if isinstance(smoothing, Kernel) and not 1 <= smoothing.intervals <= cells.size:
+            raise ValueError("a density does not fit its cells")
+        if isinstance(smoothing, Calibrated) and smoothing.levels.shape != (len(cells.cuts) + 1,):
+            raise ValueError("levels do not fit their cells")
         views.append(View(cells, smoothing, float(view["pull"]), counts[0], counts[1]))
     slots = _array(tree["slots"], np.int64).astype(np.intp)
-    if slots.size and not 0 <= slots.min() <= slots.max() < len(views):
+    if not slots.size or not 0 <= slots.min() <= slots.max() < len(views):
         raise ValueError("slots refer to views that are not there")
     return Experts(tuple(views), slots)
 
@@ -172,6 +189,8 @@ def _score_tree(score: Score) -> Tree:
 
 def _score_from(tree: Mapping[str, object]) -> Score:
     frame = Frame(_array(tree["center"], np.float64), _array(tree["scale"], np.float64))
+    if frame.center.ndim != 1 or frame.scale.shape != frame.center.shape:
+        raise ValueError("a frame is no pair of lists")
     if tree["kind"] == "linear":
         weights = _array(tree["weights"], np.float64)
         if weights.shape != (2 * len(frame.center),):

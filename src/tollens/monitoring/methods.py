@@ -21,5 +21,5 @@ def make_detector(plan: Plan, kept: bytes | None, *, small_counts: str = "refuse
         if plan.method == "exact":
             return ExactDetector(plan, tree)
         return BrownianDetector(plan, tree, refuse=small_counts == "refuse")
-    except (KeyError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UsageError(f"a stored state cannot be read: {error!r}") from None

@@ -18,8 +18,8 @@ from tollens.errors import UsageError
 
 FORMAT = "tollens/state/1"
 
-LARGEST = 2**28
-"""Bytes of a state at most."""
+LARGEST, LARGEST_HEADER = 2**28, 2**24
+"""Bytes of a state, and of its header, at most."""
 
 _TYPES = ("<f8", "<i8", "<u8")
 _ARRAY = "@"
@@ -65,15 +65,17 @@ def unpack(data: bytes) -> dict[str, object]:
     try:
         engine = zlib.decompressobj()
         raw = engine.decompress(data, LARGEST)
-        if engine.unconsumed_tail or not engine.eof:
+        if engine.unconsumed_tail or engine.unused_data or not engine.eof:
             raise ValueError("it is cut off or too large")
         size = int.from_bytes(raw[:8], "little")
+        if size > LARGEST_HEADER:
+            raise ValueError(f"its header has {size} bytes, more than {LARGEST_HEADER}")
         header = json.loads(raw[8 : 8 + size].decode("utf-8"))
         if header["format"] != FORMAT:
             raise ValueError(f"its format is {header['format']!r}, not {FORMAT!r}")
         arrays = _arrays(raw, 8 + size, header["arrays"])
         tree = _restored(header["tree"], arrays)
-    except (zlib.error, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+    except (zlib.error, ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
         raise UsageError(f"a stored state cannot be read: {error}") from None
     if not isinstance(tree, dict):
         raise UsageError("a stored state cannot be read: it is not an object")
