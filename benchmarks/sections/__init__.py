@@ -14,6 +14,7 @@ from benchmarks.sections import (
     dimensions,
     gaussian,
     means,
+    monitor,
     noise,
     peers,
     speed,
@@ -26,6 +27,7 @@ SECTIONS: dict[str, ModuleType] = {
     "means": means,
     "dimensions": dimensions,
     "certified": certified,
+    "monitor": monitor,
     "peers": peers,
     "speed": speed,
 }

@@ -29,6 +29,14 @@ def _text(value: object) -> str:
     return value
 
 
+def _horizon(value: object) -> int | str:
+    return "arl" if value == "arl" else _whole(value)
+
+
+def _span(value: object) -> str | float:
+    return value if isinstance(value, str) else _real(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One setting: how its value is read, its default, and what it is, for help and docs."""
@@ -55,7 +63,35 @@ KEYS: dict[str, Key] = {
     "timeout": Key(_real, None, "a number", "Seconds that one run may take."),
     "delta": Key(_real, None, "a number", "Where a leak is stated if the claim has no delta."),
 }
-"""All settings that a file, the environment or a flag may set."""
+"""Settings of `audit` and `check` that a file, the environment or a flag may set."""
+
+MONITOR_KEYS: dict[str, Key] = {
+    "store": Key(
+        _text, ".tollens/monitor.db", "a text", "Path (SQLite) or URL (PostgreSQL) of the store."
+    ),
+    "method": Key(_text, "exact", "a text", "How evidence is added up: exact or brownian."),
+    "alpha": Key(_real, 0.05, "a number", "Probability of any false alarm, see --horizon."),
+    "horizon": Key(
+        _horizon,
+        None,
+        'a whole number or "arl"',
+        "Steps for which alpha holds; without one for all time; arl: 1 over the mean number of "
+        "steps to a false alarm.",
+    ),
+    "pairs": Key(_whole, 750, "a whole number", "Runs of a step on each input."),
+    "beta": Key(_real, 0.25, "a number", "Of method brownian: weight of short stretches."),
+    "stale-after": Key(_span, None, "a time such as 2d", "How long may pass between two steps."),
+    "small-counts": Key(
+        _text, "refuse", "a text", "Of method brownian, on counts below its theory: refuse or warn."
+    ),
+    **{name: KEYS[name] for name in ("delta", "seed", "workers", "timeout")},
+}
+"""Settings of `monitor`: a table of their own, for alpha and method mean something else there."""
+
+SHARED = ("store", "delta", "seed", "workers", "timeout")
+"""Settings of `monitor` that may also stand in the table and under the names of `audit`."""
+
+_AUDIT_TABLE = {**KEYS, "store": MONITOR_KEYS["store"]}
 
 
 def resolve(
@@ -71,45 +107,104 @@ def resolve(
     ...         folder=Path("/"))["budget"]
     100
     """
-    findings: list[str] = []
-    found: dict[str, object] = {name: key.default for name, key in KEYS.items()}
-    found.update(_from_file(config, folder, findings))
-    found.update(_from_environment(environ, findings))
+    found = {name: key.default for name, key in KEYS.items()}
+    table, _ = _given(environ, config, folder)
+    found.update({name: value for name, value in table.items() if name in KEYS})
     found.update({name: value for name, value in flags.items() if value is not None})
-    if findings:
-        raise UsageError(findings)
     return found
 
 
-def _from_environment(environ: Mapping[str, str], findings: list[str]) -> dict[str, object]:
-    given = {
+def resolve_monitor(
+    flags: Mapping[str, object], *, environ: Mapping[str, str], config: Path | None, folder: Path
+) -> dict[str, object]:
+    """The settings of `monitor` in force, from `[tool.tollens.monitor]` and `TOLLENS_MONITOR_*`.
+
+    Those in `SHARED` may also stand one level up. A path of a store in a file is taken from the
+    folder of that file.
+
+    >>> environ = {"TOLLENS_ALPHA": "0.5", "TOLLENS_STORE": "m.db", "TOLLENS_MONITOR_PAIRS": "500"}
+    >>> found = resolve_monitor({}, environ=environ, config=None, folder=Path("/"))
+    >>> found["alpha"], found["store"], found["pairs"]
+    (0.05, 'm.db', 500)
+    """
+    found = {name: key.default for name, key in MONITOR_KEYS.items()}
+    table, own = _given(environ, config, folder)
+    found.update({name: value for name, value in table.items() if name in SHARED})
+    found.update(own)
+    found.update({name: value for name, value in flags.items() if value is not None})
+    return found
+
+
+def _given(
+    environ: Mapping[str, str], config: Path | None, folder: Path
+) -> tuple[dict[str, object], dict[str, object]]:
+    """What a file and the environment give: for all commands, and for `monitor` alone."""
+    findings: list[str] = []
+    table, own = _from_file(config, folder, findings)
+    named = {
         name.removeprefix("TOLLENS_").lower(): value
         for name, value in environ.items()
         if name.startswith("TOLLENS_")
     }
-    return _read(given, "environment", lambda name: f"TOLLENS_{name.upper()}", findings)
+    for_monitor = {
+        name.removeprefix("monitor_").replace("_", "-"): value
+        for name, value in named.items()
+        if name.startswith("monitor_")
+    }
+    others = {name: value for name, value in named.items() if not name.startswith("monitor_")}
+    table |= _read(_AUDIT_TABLE, others, "environment", _variable("TOLLENS_"), findings)
+    spell = _variable("TOLLENS_MONITOR_")
+    own |= _read(MONITOR_KEYS, for_monitor, "environment", spell, findings)
+    for name in SHARED:  # the environment wins over a file, whatever the table
+        if name in others and name not in for_monitor:
+            own.pop(name, None)
+    if findings:
+        raise UsageError(findings)
+    return table, own
 
 
-def _from_file(config: Path | None, folder: Path, findings: list[str]) -> dict[str, object]:
+def _variable(prefix: str) -> Callable[[str], str]:
+    return lambda name: prefix + name.upper().replace("-", "_")
+
+
+def _from_file(
+    config: Path | None, folder: Path, findings: list[str]
+) -> tuple[dict[str, object], dict[str, object]]:
     place = config if config is not None else _nearest(folder)
     if place is None:
-        return {}
+        return {}, {}
     try:
         content = tomllib.loads(place.read_text(encoding="utf-8"))
     except OSError as error:
         findings.append(f"{place} cannot be read: {error.strerror}")
-        return {}
+        return {}, {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         findings.append(f"{place} is not TOML: {error}")
-        return {}
+        return {}, {}
     table: object = content
     if place.name == "pyproject.toml":
         tools = content.get("tool", {})
         table = tools.get("tollens", {}) if isinstance(tools, dict) else {}
     if not isinstance(table, dict):
         findings.append(f"{place}: [tool.tollens] must be a table")
-        return {}
-    return _read(table, str(place), str, findings)
+        return {}, {}
+    for_monitor = table.pop("monitor", {})
+    if not isinstance(for_monitor, dict):
+        findings.append(f"{place}: monitor must be a table")
+        for_monitor = {}
+    read = _read(_AUDIT_TABLE, table, str(place), str, findings)
+    own = _read(MONITOR_KEYS, for_monitor, f"{place}, table monitor", str, findings)
+    for found in (read, own):
+        if "store" in found:
+            found["store"] = _from_folder(str(found["store"]), place)
+    return read, own
+
+
+def _from_folder(store: str, place: Path) -> str:
+    """A relative path of a store, as seen from the folder of the settings file."""
+    if "://" in store or store.startswith("~"):
+        return store
+    return str(place.absolute().parent / store)
 
 
 def _nearest(folder: Path) -> Path | None:
@@ -128,14 +223,20 @@ def _nearest(folder: Path) -> Path | None:
 
 
 def _read(
-    given: Mapping[str, object], place: str, spell: Callable[[str], str], findings: list[str]
+    keys: Mapping[str, Key],
+    given: Mapping[str, object],
+    place: str,
+    spell: Callable[[str], str],
+    findings: list[str],
 ) -> dict[str, object]:
     read: dict[str, object] = {}
     for name, value in given.items():
-        key = KEYS.get(name)
+        key = keys.get(name)
         if key is None:
-            near = difflib.get_close_matches(name, KEYS, n=1)
-            hint = f"; did you mean {spell(near[0])}?" if near else f"; known: {', '.join(KEYS)}"
+            near = difflib.get_close_matches(name, keys, n=1)
+            hint = f"; did you mean {spell(near[0])}?" if near else f"; known: {', '.join(keys)}"
+            if not near and name in MONITOR_KEYS:
+                hint = "; it belongs in the table monitor"
             findings.append(f"{place}: unknown setting {spell(name)}{hint}")
             continue
         try:

@@ -6,7 +6,7 @@ counts of given events have no order, so a step of counts is one sub-batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -26,9 +26,6 @@ SUB_BATCH = 50
 
 FEWEST = 4
 """Sub-batches at least into which a step is cut, if it has so many pairs."""
-
-LEARN_AT = (1, 2, 4, 8, 12, 20, 32)
-"""Sub-batches of a step after which its own runs are learned from; later ones double."""
 
 
 class Histograms(NamedTuple):
@@ -66,6 +63,7 @@ class StepRuns:
     x: Outputs
     y: Outputs
     pull: float
+    _counted: dict[int, tuple[Experts, list[Histograms]]] = field(default_factory=dict, repr=False)
 
     @property
     def pairs(self) -> int:
@@ -83,19 +81,26 @@ class StepRuns:
         return -(-self.pairs // self.size)
 
     def histograms(self, experts: Experts) -> list[Histograms]:
-        """The counts of every view's cells in every sub-batch."""
-        start = np.arange(self.pairs) // self.size
+        """The counts of every view's cells in every sub-batch; worked out once for each experts."""
+        known = self._counted.get(id(experts))
+        if known is None:
+            known = self._counted[id(experts)] = (experts, self._count(experts))
+        return known[1]
+
+    def _count(self, experts: Experts) -> list[Histograms]:
+        batches = self.batches
+        batch = np.arange(self.pairs) // self.size
         found = []
         cells = zip(experts.views, experts.index(self.x), experts.index(self.y), strict=True)
         for view, cell_x, cell_y in cells:
             k = view.cells.size
-            sides = (
-                np.bincount(start * k + cell, minlength=self.batches * k)
-                .reshape(self.batches, k)
+            x, y = (
+                np.bincount(batch * k + cell, minlength=batches * k)
+                .reshape(batches, k)
                 .astype(np.float64)
                 for cell in (cell_x, cell_y)
             )
-            found.append(Histograms(*sides))
+            found.append(Histograms(x, y))
         return found
 
     def learn(self, batches: int, rng: np.random.Generator) -> Experts:

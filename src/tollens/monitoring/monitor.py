@@ -187,6 +187,16 @@ class Monitor:
         return self._scored(series, version, FIRST_RUN if run_id is None else run_id, runs, {})
 
     @property
+    def store(self) -> Store:
+        """The store, open for as long as the monitor is."""
+        return self._store
+
+    @property
+    def series(self) -> SeriesRecord | None:
+        """The series in force with the settings of this monitor; None before its first step."""
+        return self._found()
+
+    @property
     def state(self) -> MonitorState:
         """How the series stands."""
         return self._state()

@@ -24,6 +24,10 @@ Array = NDArray[np.float64]
 PERIODS = (1, 4, 16, 64)
 """Steps that the rungs remember, at most."""
 
+DISCOUNT = 0.5
+"""What a learned number costs a favourite's estimate of its past gain. At 1 (Akaike 1974) it is
+unbiased; waiting for that costs more, after a break, than some vain bets before it."""
+
 LOCATED_BY = ("8 cells", "tail cells", "60 values", "single number")
 """The slots whose counts are kept for every step, to tell when a break was."""
 
@@ -103,7 +107,7 @@ class Bets:
     """The standing bets of experts: log factors (views, promises, widest) for both sides.
 
     `rates` (views, promises) is what each bet would have gained for a pair of its own past, less
-    what it only seems to have gained because it was made from that past (Akaike 1974).
+    `DISCOUNT` for each learned number, because it was made from that past.
     """
 
     experts: Experts
@@ -148,7 +152,7 @@ def make_bets(many: Sequence[Experts], promises: Sequence[Promise]) -> list[Bets
         runs_x, runs_y = view.counts_x.sum(), view.counts_y.sum()
         gained = log_a[i, :, :size] @ view.counts_x / runs_x
         gained += log_b[i, :, :size] @ view.counts_y / runs_y
-        rates[i] = gained - (view.parameters + chosen) / ((runs_x + runs_y) / 2)
+        rates[i] = gained - DISCOUNT * (view.parameters + chosen) / ((runs_x + runs_y) / 2)
     found, at = [], 0
     for experts in many:
         end = at + len(experts.views)

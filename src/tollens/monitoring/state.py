@@ -49,6 +49,14 @@ class AlarmState:
     acknowledged_at: datetime | None = None
     reason: str | None = None
 
+    def to_dict(self) -> Json:
+        """Plain JSON data."""
+        found = asdict(self)
+        found["witness"] = None if self.witness is None else self.witness.to_json()
+        jsonable = to_jsonable(_moments(found))
+        assert isinstance(jsonable, dict)  # noqa: S101 - of a dictionary
+        return jsonable
+
 
 @dataclass(frozen=True, slots=True)
 class MonitorState:

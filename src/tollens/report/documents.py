@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from tollens.auditing.check import CheckReport
 from tollens.serial import to_jsonable
-from tollens.zoo.entry import Entry
-from tollens.zoo.self_test import SelfTestRow
+
+if TYPE_CHECKING:
+    from tollens.auditing.check import CheckReport
+    from tollens.monitoring.backfill import Backfill
+    from tollens.monitoring.overview import History, Standing
+    from tollens.monitoring.state import AlarmState
+    from tollens.zoo.entry import Entry
+    from tollens.zoo.self_test import SelfTestRow
 
 
 def dump(content: object) -> str:
@@ -72,3 +78,37 @@ def self_test_document(rows: Sequence[SelfTestRow]) -> str:
         for row in rows
     ]
     return dump({"schema": "tollens/self-test/1", "rows": content})
+
+
+def step_document(row: Standing) -> str:
+    """How a series stands after a step."""
+    return dump({"schema": "tollens/monitor-step/1", **row.to_dict()})
+
+
+def status_document(rows: Sequence[Standing]) -> str:
+    """How all series stand, with the evidence of their last steps."""
+    content = [{**row.to_dict(), "recent": [step.evidence for step in row.recent]} for row in rows]
+    return dump({"schema": "tollens/monitor-status/1", "series": content})
+
+
+def history_document(found: History) -> str:
+    """The steps and alarms of a series."""
+    content = {
+        "schema": "tollens/monitor-history/1",
+        "series": found.standing.to_dict(),
+        "steps": [row.to_dict() for row in found.rows],
+        "alarms": [alarm.to_dict() for alarm in found.alarms],
+        "older": [row.to_dict() for row in found.older],
+    }
+    return dump(content)
+
+
+def acknowledged_document(row: Standing, alarm: AlarmState) -> str:
+    """The alarm that was closed, and how the series stands now."""
+    content = {"alarm": alarm.to_dict(), "series": row.to_dict()}
+    return dump({"schema": "tollens/monitor-acknowledged/1", **content})
+
+
+def backfill_document(found: Backfill) -> str:
+    """What a walk over commits came to."""
+    return dump({"schema": "tollens/monitor-backfill/1", **found.to_dict()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import (
@@ -14,7 +15,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from tollens.auditing.run import Progress as State
+if TYPE_CHECKING:
+    from tollens.auditing.run import Progress as State
 
 
 class ProgressBars:
@@ -29,7 +31,7 @@ class ProgressBars:
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("pairs  wealth {task.fields[wealth]}"),
+            TextColumn("pairs{task.fields[wealth]}"),
             TimeRemainingColumn(),
             console=console,
             disable=not (enabled and console.is_terminal),
@@ -51,13 +53,29 @@ class ProgressBars:
         if not self._tasks:
             self._progress.start()
         if name not in self._tasks:
-            self._tasks[name] = self._progress.add_task(name, total=state.budget, wealth="x 1")
+            self._tasks[name] = self._progress.add_task(
+                name, total=state.budget, wealth="  wealth x 1"
+            )
         done = state.budget if state.log_e_value >= state.threshold else state.pairs
         self._progress.update(
-            self._tasks[name], completed=done, wealth=wealth_text(state.log_e_value)
+            self._tasks[name], completed=done, wealth=f"  wealth {wealth_text(state.log_e_value)}"
         )
+        self._refresh(finished=done == state.budget)
+
+    def count(self, name: str, done: int, total: int) -> None:
+        """Show how many of the runs of a step are made."""
+        if self._progress.disable:
+            return
+        if not self._tasks:
+            self._progress.start()
+        if name not in self._tasks:
+            self._tasks[name] = self._progress.add_task(name, total=total, wealth="")
+        self._progress.update(self._tasks[name], completed=done)
+        self._refresh(finished=done == total)
+
+    def _refresh(self, *, finished: bool) -> None:
         now = self._progress.get_time()
-        if now - self._shown > 0.1 or done == state.budget:
+        if now - self._shown > 0.1 or finished:
             self._shown = now
             self._progress.refresh()
 

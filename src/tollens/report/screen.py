@@ -5,20 +5,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from tollens.auditing.check import CheckReport
-from tollens.auditing.run import Progress
 from tollens.errors import UsageError
 from tollens.report import documents, text
+from tollens.report.files import write_whole
 from tollens.report.junit import junit_document
 from tollens.report.progress import ProgressBars
 from tollens.report.sarif import sarif_document
 from tollens.verdict import Outcome, Verdict
-from tollens.zoo.entry import Entry
-from tollens.zoo.self_test import SelfTestRow
+
+if TYPE_CHECKING:
+    from tollens.auditing.check import CheckReport
+    from tollens.auditing.run import Progress
+    from tollens.monitoring.backfill import Backfill
+    from tollens.monitoring.overview import History, Standing
+    from tollens.monitoring.state import AlarmState
+    from tollens.zoo.entry import Entry
+    from tollens.zoo.self_test import SelfTestRow
 
 Rows = Sequence[tuple[str, Verdict]]
 
@@ -38,6 +45,7 @@ class Screen:
         self._bars = ProgressBars(self._errors, enabled=not quiet)
         on_terminal = output is None and sys.stdout.isatty()
         self._width = min(text.console(sys.stdout).width, 120) if on_terminal else 100
+        self._table_width = self._width if on_terminal else 120
 
     def progress(self, name: str, state: Progress) -> None:
         """Show how far the audit `name` has come."""
@@ -94,6 +102,64 @@ class Screen:
         """The table of a self-test."""
         self._show(lambda: documents.self_test_document(rows), [text.self_test_table(rows)])
 
+    def runs(self, name: str) -> Callable[[int, int], None]:
+        """A callback that shows how many of the runs of a step are made."""
+        return lambda done, total: self._bars.count(name, done, total)
+
+    def remark(self, line: str, style: str = "dim") -> None:
+        """A line on stderr."""
+        if not self._quiet:
+            self._errors.print(Text(line, style), soft_wrap=True)
+
+    def step(self, row: Standing) -> None:
+        """How a series stands after a step."""
+        from tollens.report.series_text import standing_text
+
+        self._show(lambda: documents.step_document(row), [standing_text(row, width=self._width)])
+
+    def status(self, rows: Sequence[Standing]) -> None:
+        """How all series stand."""
+        from tollens.report.prometheus import prometheus_document
+        from tollens.report.series_text import status_table
+
+        self._show(
+            lambda: documents.status_document(rows),
+            [status_table(rows, width=self._table_width)],
+            metrics=lambda: prometheus_document(rows),
+        )
+
+    def history(self, found: History) -> None:
+        """The steps of a series."""
+        from tollens.report.series_text import history_parts
+
+        self._show(
+            lambda: documents.history_document(found),
+            history_parts(found, width=self._table_width),
+        )
+
+    def acknowledged(self, row: Standing, alarm: AlarmState) -> None:
+        """The alarm that was closed."""
+        from tollens.report.series_text import acknowledged_text
+
+        self._show(
+            lambda: documents.acknowledged_document(row, alarm),
+            [acknowledged_text(row.state.name, alarm, width=self._width)],
+        )
+
+    def migrated(self, store: str, *, changed: bool) -> None:
+        """Whether a store was brought to the schema of this version."""
+        said = "was brought to the schema of this tollens" if changed else "needs no migration"
+        content = {"schema": "tollens/monitor-migrated/1", "store": store, "changed": changed}
+        self._show(lambda: documents.dump(content), [Text(f"the store {store} {said}")])
+
+    def backfill(self, found: Backfill) -> None:
+        """What a walk over commits came to."""
+        from tollens.report.backfill_text import backfill_text
+
+        self._show(
+            lambda: documents.backfill_document(found), [backfill_text(found, width=self._width)]
+        )
+
     def fail(self, findings: Sequence[str]) -> None:
         """What went wrong: on stderr, and as a document where one was asked for."""
         self._bars.stop()
@@ -110,10 +176,13 @@ class Screen:
         parts: Sequence[RenderableType],
         verdicts: Rows | None = None,
         problems: Sequence[str] = (),
+        metrics: Callable[[], str] | None = None,
     ) -> None:
         self._bars.stop()
         if self._form == "json":
             self._write(document() + "\n")
+        elif self._form == "prometheus" and metrics is not None:
+            self._write(metrics() + "\n", whole=True)
         elif self._form in _FOR_TOOLS:
             if verdicts is None:
                 raise UsageError(f"there is no {self._form} form of this; use text or json")
@@ -131,11 +200,14 @@ class Screen:
         for part in parts:
             console.print(part)
 
-    def _write(self, content: str) -> None:
+    def _write(self, content: str, *, whole: bool = False) -> None:
         if self._output is None:
             self._stdout.write(content)
             return
         try:
-            self._output.write_text(content, encoding="utf-8")
+            if whole:
+                write_whole(self._output, content)
+            else:
+                self._output.write_text(content, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{self._output} cannot be written: {error.strerror}") from None

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tollens.auditing.check import CheckReport
 from tollens.rounding import down
 from tollens.verdict import Outcome, Verdict
-from tollens.zoo.entry import Entry
-from tollens.zoo.self_test import SelfTestRow
+
+if TYPE_CHECKING:
+    from tollens.auditing.check import CheckReport
+    from tollens.zoo.entry import Entry
+    from tollens.zoo.self_test import SelfTestRow
 
 STYLES = {
     Outcome.REFUTED: "bold red",

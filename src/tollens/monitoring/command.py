@@ -1,0 +1,236 @@
+"""What the commands of `tollens monitor` do: from texts to steps, counts and views of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tollens.adapters import adapt
+from tollens.auditing.api import claim_of, collect
+from tollens.auditing.command import Request, neighbours_of
+from tollens.claim import Claim, claim_from_json, parse_claim
+from tollens.errors import StoreError, TargetError, UsageError
+from tollens.monitoring.monitor import FIRST_RUN, Monitor, acknowledge, record_failure
+from tollens.monitoring.overview import (
+    History,
+    Standing,
+    history,
+    open_alarms,
+    standing,
+    standings,
+)
+from tollens.monitoring.series import in_force, named
+from tollens.monitoring.state import AlarmState, MonitorState
+from tollens.neighbours import Pair
+from tollens.promises import declared
+from tollens.relations import as_relation
+from tollens.serial import parse_json
+from tollens.store import SeriesRecord, Store
+from tollens.targets import load_target, split_target
+
+Settings = Mapping[str, object]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The texts of `tollens monitor step`."""
+
+    request: Request
+    name: str
+    version: str
+    run_id: str | None = None
+    events: tuple[str, ...] = ()
+    keep_outputs: bool = False
+
+
+def step(order: Step, settings: Settings, progress: Progress | None = None) -> Standing:
+    """Make a step; a target that cannot be loaded is recorded as a failed one."""
+    findings = faults(settings, order.name, order.version)
+    request = order.request
+    collect(findings, lambda: split_target(request.target))
+    given = collect(findings, lambda: None if request.claim is None else parse_claim(request.claim))
+    pair = None
+    if request.x is not None or request.x_prime is not None:
+        pair = collect(findings, lambda: only_pair(neighbours_of(request, None)))
+    if findings:
+        raise UsageError(findings)
+    try:
+        loaded = load_target(request.target)
+    except TargetError as error:
+        return _unloadable(order, settings, given, pair, str(error))
+    own = declared(loaded)
+    theirs = None if own is None else own.neighbours
+    ready = collect(findings, lambda: adapt(loaded))
+    claim = None
+    if ready is not None:
+        claim = collect(findings, lambda: claim_of(given, loaded, ready))
+    if pair is None:
+        pair = collect(findings, lambda: only_pair(neighbours_of(request, theirs)))
+    if findings or claim is None or pair is None:
+        raise UsageError(findings)
+    with open_monitor(order, claim, settings) as monitor:
+        state = monitor.step(
+            loaded, neighbours=pair, version=order.version, run_id=order.run_id,
+            target=request.target, progress=progress,
+        )  # fmt: skip
+        return _standing(monitor, state)
+
+
+def _unloadable(
+    order: Step, settings: Settings, claim: Claim | None, pair: Pair | None, message: str
+) -> Standing:
+    """Record the failed step, in the series in force where claim or pair stand in the target."""
+    if claim is not None and pair is not None:
+        with open_monitor(order, claim, settings) as monitor:
+            state = monitor.step(
+                order.request.target, neighbours=pair, version=order.version, run_id=order.run_id
+            )
+            return _standing(monitor, state)
+    with Store.open(str(settings["store"])) as store:
+        series = in_force(store, store.series(order.name))
+        if series is None:
+            raise UsageError(
+                f"{message}; nothing was recorded, for {order.name} has no steps yet and without "
+                "its target its claim and pair are not known: give --claim, --x and --x-prime"
+            )
+        run_id = FIRST_RUN if order.run_id is None else order.run_id
+        record_failure(store, series, order.version, run_id, message)
+        note = f"version {order.version} could not be run: {message}"
+        return standing(store, series, notes=[note])
+
+
+def only_pair(neighbours: object) -> Pair:
+    """The one pair that is watched.
+
+    >>> only_pair([([1], [2]), ([1], [3])])
+    Traceback (most recent call last):
+    ...
+    tollens.errors.UsageError: the neighbours are 2 pairs (list), but a series watches one: give \
+--x and --x-prime, or the name of one pair in the target's file, and a series to each pair
+    """
+    relation = as_relation(neighbours)
+    if len(relation) > 1:
+        raise UsageError(
+            f"the neighbours are {len(relation):,} pairs ({relation.name}), but a series watches "
+            "one: give --x and --x-prime, or the name of one pair in the target's file, and a "
+            "series to each pair"
+        )
+    return relation[0]
+
+
+def count(
+    name: str,
+    version: str,
+    counts: str,
+    *,
+    n: int | None,
+    run_id: str | None,
+    claim: str | None,
+    settings: Settings,
+) -> Standing:
+    """A step of counts that were made elsewhere; claim and events are those of the series."""
+    findings = faults(settings, name, version)
+    content = collect(findings, lambda: parse_json(counts, "--counts"))
+    given = collect(findings, lambda: None if claim is None else parse_claim(claim))
+    if not findings and (not isinstance(content, dict) or not content):
+        findings.append('--counts must be an object such as {"event": [3, 1]}')
+    if findings or not isinstance(content, dict):
+        raise UsageError(findings)
+    series = _series_of(name, settings)
+    events = sorted(content)
+    if series is not None:
+        known = [str(event) for event in _listed(series.settings.get("events"))]
+        if known and (set(known) == set(events) or given is None):
+            events = known
+        if given is None:
+            given = claim_from_json(series.settings["claim"])
+    if given is None:
+        raise UsageError(f"{name} has no steps yet; give its --claim, such as epsilon=1")
+    order = Step(Request(""), name, version, run_id, tuple(events))
+    with open_monitor(order, given, settings) as monitor:
+        state = monitor.step_counts(content, version=version, n=n, run_id=run_id)
+        return _standing(monitor, state)
+
+
+def status(settings: Settings) -> list[Standing]:
+    """How every series of the store stands."""
+    with _reading(settings) as store:
+        return standings(store)
+
+
+def history_view(name: str, last: int | None, settings: Settings) -> History:
+    """The history of the series in force under a name."""
+    if last is not None and last < 1:
+        raise UsageError(f"last is {last}; it must be at least 1")
+    with _reading(settings) as store:
+        return history(store, name, last)
+
+
+def close_alarm(name: str, reason: str, settings: Settings) -> tuple[AlarmState, Standing]:
+    """Acknowledge the open alarm of a name, that of the series in force first."""
+    if not reason.strip():
+        raise UsageError("the reason is empty; say why the alarm is closed")
+    with _reading(settings) as store:
+        series = named(store, name)
+        for one in [series, *reversed(store.series(name))]:
+            if open_alarms(store, one):
+                closed = acknowledge(store, one, reason)
+                return closed, standing(store, series)
+        raise UsageError(f"{name} has no open alarm; there is nothing to close")
+
+
+def migrate(settings: Settings) -> bool:
+    """Bring a store to the schema of this version; whether it was an older one."""
+    where = str(settings["store"])
+    try:
+        Store.open(where, create=False).close()
+    except StoreError:
+        Store.open(where, create=False, migrate=True).close()
+        return True
+    return False
+
+
+def open_monitor(order: Step, claim: Claim, settings: Settings) -> Monitor:
+    """The monitor of a claim with these settings."""
+    options: dict[str, Any] = {key.replace("-", "_"): value for key, value in settings.items()}
+    return Monitor.open(
+        order.name, claim, events=list(order.events) or None, keep_outputs=order.keep_outputs,
+        **options,
+    )  # fmt: skip
+
+
+def _standing(monitor: Monitor, state: MonitorState) -> Standing:
+    series = monitor.series
+    assert series is not None  # noqa: S101 - it has a step
+    return standing(monitor.store, series, notes=state.notes)
+
+
+def _reading(settings: Settings) -> Store:
+    return Store.open(str(settings["store"]), create=False)
+
+
+def _series_of(name: str, settings: Settings) -> SeriesRecord | None:
+    with Store.open(str(settings["store"])) as store:
+        return in_force(store, store.series(name))
+
+
+def faults(settings: Settings, name: str, version: str) -> list[str]:
+    """What is wrong with settings that the runs need, and with names."""
+    findings = []
+    workers, timeout, seed = settings["workers"], settings["timeout"], settings["seed"]
+    if not isinstance(workers, int) or workers < 1:
+        findings.append(f"workers is {workers}; it must be a whole number of at least 1")
+    if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < 1e9):
+        findings.append(f"timeout is {timeout}; it must be a positive number of seconds")
+    if seed is not None and not (isinstance(seed, int) and seed >= 0):
+        findings.append(f"seed is {seed}; it must be a whole number of at least 0")
+    for what, text in (("name", name), ("version", version)):
+        if not text.strip():
+            findings.append(f"the {what} is empty")
+    return findings
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, list | tuple) else []

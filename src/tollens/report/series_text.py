@@ -1,0 +1,325 @@
+"""Series of `tollens monitor` for people: a step, the table of all, the history of one."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tollens.monitoring.overview import RECENT, History, Standing
+from tollens.monitoring.state import AlarmState, HistoryRow, MonitorState
+from tollens.monitoring.weights import ARL
+from tollens.report.sparkline import MISSING, bar, sparkline
+from tollens.report.text import labelled, leak_text
+from tollens.rounding import down
+
+STYLES = {
+    "ALARM": "bold red",
+    "failing": "bold magenta",
+    "stale": "bold yellow",
+    "watching": "yellow",
+    "quiet": "bold green",
+    "new": "dim",
+}
+"""The colour of each state, the same everywhere."""
+
+_BAR = 12
+_LEAST_SPARK = 10
+
+
+def standing_text(row: Standing, *, width: int = 100) -> Text:
+    """How a series stands after a step, as labelled lines."""
+    state = row.state
+    at = "no step yet" if state.version is None else f"version {short(state.version)}"
+    lines = [(state.word, f"{state.name} at {at}" if state.version else f"{state.name}, {at}")]
+    lines.append(("claim", row.claim))
+    lines.append(("evidence", evidence_words(state)))
+    if row.recent:
+        lines.append(("so far", spark(row.recent, state.threshold, min(RECENT, width - 12))))
+    if state.alarm and state.raised is not None:
+        lines += _alarm_lines(state.raised)
+    if state.steps:
+        lines.append(("leak", _leak_words(row)))
+    steps = f"{state.steps:,} scored, {row.pairs:,} pairs of runs each"
+    lines.append(("steps", steps + (f"; {state.failed:,} failed" if state.failed else "")))
+    lines.append(("error", error_words(row)))
+    lines += [("note", note) for note in state.notes]
+    for alarm in row.elsewhere:
+        lines.append((
+            "note",
+            f"the alarm of version {short(alarm.version)} in an older series of {state.name} is "
+            "open still; other settings do not close it",
+        ))  # fmt: skip
+    if row.alarm:
+        lines.append(("close", f"tollens monitor acknowledge {quoted(state.name)} --reason TEXT"))
+    return labelled(lines, STYLES[state.word], width=width)
+
+
+def acknowledged_text(name: str, alarm: AlarmState, *, width: int = 100) -> Text:
+    """An alarm that was closed, as labelled lines."""
+    lines = [("closed", f"the alarm of {name}, raised {when(alarm.raised_at)} UTC")]
+    lines.append(("version", short(alarm.version)))
+    lines += _alarm_lines(alarm)
+    if alarm.epsilon_lower > 0:
+        lines.append(("leak", f"epsilon >= {down(alarm.epsilon_lower)} at that step"))
+    lines.append(("reason", " ".join((alarm.reason or "").split())))
+    lines.append(("now", "evidence starts anew with the next step"))
+    return labelled(lines, "bold", width=width)
+
+
+def status_table(
+    rows: Sequence[Standing], *, width: int = 120, now: datetime | None = None
+) -> RenderableType:
+    """One line a series; narrow screens see fewer columns."""
+    if not rows:
+        return Text("The store has no series yet: the first step of a monitor makes one.", "yellow")
+    moment = now or datetime.now(UTC)
+    columns = [
+        _Column("name", [Text(_name(row)) for row in rows]),
+        _Column("state", [Text(row.state.word, STYLES[row.state.word]) for row in rows]),
+        _Column("steps", [Text(f"{row.state.steps:,}") for row in rows], "right", leaves=3),
+        _Column("failed", [Text(f"{row.state.failed:,}") for row in rows], "right", leaves=1),
+        _Column("evidence", [Text(_share_words(row.state)) for row in rows], "right"),
+        _Column("leak", [Text(leak_text(row.state.epsilon_lower)) for row in rows], "right"),
+        _Column("version", [Text(short(row.state.version or "-")) for row in rows], leaves=4),
+        _Column("age", [Text(_age(row.state, moment)) for row in rows], "right", leaves=2),
+    ]
+    free = width - _needed(columns) - 3
+    while free < _LEAST_SPARK and any(column.leaves for column in columns):
+        leaving = min((column for column in columns if column.leaves), key=lambda c: c.leaves)
+        columns.remove(leaving)
+        free = width - _needed(columns) - 3
+    if free >= _LEAST_SPARK:
+        wide = min(free, RECENT)
+        title = f"last {RECENT} steps" if wide >= 14 else f"last {RECENT}"
+        sparks = [spark(row.recent, row.state.threshold, wide) for row in rows]
+        shown = [Text(line, STYLES[row.state.word]) for line, row in zip(sparks, rows, strict=True)]
+        columns.append(_Column(title, shown))
+    return _table(columns)
+
+
+def history_parts(found: History, *, width: int = 120) -> list[RenderableType]:
+    """The history of a series: how it stands, its steps, older series of the name."""
+    parts: list[RenderableType] = [standing_text(found.standing, width=min(width, 100))]
+    if found.rows:
+        parts += [Text(), _steps_table(found, width)]
+    hidden = found.standing.state.steps + found.standing.state.failed - len(found.rows)
+    if hidden > 0:
+        parts.append(Text(f"{hidden:,} earlier steps are not shown; --last K shows more", "dim"))
+    if found.older:
+        parts += [Text(), Text("older series of this name", "bold")]
+        parts += [Text(_older_words(row), "dim") for row in found.older]
+    return parts
+
+
+def evidence_words(state: MonitorState) -> str:
+    """Evidence beside the threshold of an alarm, in words.
+
+    >>> from tollens.monitoring.series import unborn
+    >>> evidence_words(unborn("count", "exact", 0.05, ()))
+    'none yet; an alarm needs 3.00'
+    """
+    if math.isinf(state.evidence) and state.evidence < 0:
+        return f"none yet; an alarm needs {state.threshold:.2f}"
+    scale = "natural log" if state.method == "exact" else "statistic of the Brownian monitor"
+    return f"{state.evidence:.2f}, an alarm needs {state.threshold:.2f} ({scale})"
+
+
+def error_words(row: Standing) -> str:
+    """What the alpha of a series means."""
+    alpha = f"{row.alpha:g}"
+    if row.horizon == ARL:
+        apart = f"{1 / row.alpha:.4g}"
+        return f"false alarms of a correct mechanism are on average at least {apart} steps apart"
+    about = "at most" if row.state.method == "exact" else "about"
+    until = "ever raises an alarm"
+    if row.horizon is not None:
+        until = f"raises an alarm within {row.horizon:,} steps"
+    return f"a correct mechanism {until} with probability {about} {alpha}"
+
+
+def spark(rows: Sequence[HistoryRow], threshold: float, width: int) -> str:
+    """The evidence of steps as a line of characters."""
+    return sparkline([_share(row, threshold) for row in rows], width)
+
+
+def short(version: str) -> str:
+    """A version for tables: long hashes are cut to 12 digits.
+
+    >>> short("7cc9f28b8f7c3f1a7cc9f28b8f7c3f1a7cc9f28b"), short("v1.2")
+    ('7cc9f28b8f7c', 'v1.2')
+    """
+    return version[:12] if re.fullmatch(r"[0-9a-f]{20,64}", version) else version
+
+
+def when(moment: datetime) -> str:
+    """A moment in UTC, to the minute."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def quoted(text: str) -> str:
+    """A word as a shell reads it."""
+    import shlex
+
+    return shlex.quote(text)
+
+
+def _alarm_lines(alarm: AlarmState) -> list[tuple[str, str]]:
+    place = alarm.likely_break
+    lines = [("broke", f"likely at step {place.step}, {_between(alarm)}")]
+    if place.earliest != place.latest:
+        lines.append(("", f"or at another of the steps {place.earliest} to {place.latest}"))
+    if alarm.step != place.step:
+        lines.append(("noticed", f"at step {alarm.step}, version {short(alarm.version)}"))
+    if alarm.witness is not None:
+        lines.append(("witness", alarm.witness.describe()))
+    return lines
+
+
+def _between(alarm: AlarmState) -> str:
+    place = alarm.likely_break
+    if place.version_before is None:
+        return f"the first version seen, {short(place.version)}"
+    return f"between version {short(place.version_before)} and {short(place.version)}"
+
+
+def _leak_words(row: Standing) -> str:
+    leak = row.state.epsilon_lower
+    if leak <= 0:
+        return f"no lower bound for the epsilon of now (at delta = {row.delta:g})"
+    how = (
+        f"certified with error probability {row.alpha:g}"
+        if row.state.method == "exact"
+        else "an approximation"
+    )
+    return f"epsilon >= {down(leak)} at delta = {row.delta:g} now, {how}"
+
+
+def _name(row: Standing) -> str:
+    return row.state.name if row.current else f"{row.state.name} (older)"
+
+
+def _share_words(state: MonitorState) -> str:
+    value = "-" if math.isinf(state.evidence) else f"{state.evidence:.2f}"
+    return f"{value} of {state.threshold:.2f}"
+
+
+def _age(state: MonitorState, now: datetime) -> str:
+    if state.updated_at is None:
+        return "-"
+    seconds = max((now - state.updated_at).total_seconds(), 0.0)
+    for unit, size in (("d", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size or (unit == "min" and seconds >= size):
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _share(row: HistoryRow, threshold: float) -> float | None:
+    return row.evidence / threshold if row.outcome == "scored" else None
+
+
+def _steps_table(found: History, width: int) -> Table:
+    threshold = found.standing.state.threshold
+    marks = _marks(found.alarms)
+    columns = [
+        _Column("step", [Text(f"{row.number:,}") for row in found.rows], "right"),
+        _Column("version", [Text(_version(row)) for row in found.rows]),
+        _Column("evidence", [_evidence(row) for row in found.rows], "right"),
+        _Column("", [_bar(row, threshold) for row in found.rows], leaves=2),
+        _Column("leak", [_leak(row) for row in found.rows], "right"),
+        _Column("recorded, UTC", [Text(when(row.recorded_at)) for row in found.rows], leaves=1),
+    ]
+    remarks = [_remark(row, marks.get(row.number, [])) for row in found.rows]
+    if any(remarks):
+        room = min(max(len(remark.plain) for remark in remarks), 24)
+        while width - _needed(columns) - 3 < room and any(c.leaves for c in columns):
+            columns.remove(min((c for c in columns if c.leaves), key=lambda c: c.leaves))
+        columns.append(_Column("remark", remarks, folds=True))
+    return _table(columns)
+
+
+def _version(row: HistoryRow) -> str:
+    return short(row.version) + ("" if row.run_id == "1" else f" ({row.run_id})")
+
+
+def _evidence(row: HistoryRow) -> Text:
+    if row.outcome != "scored" or math.isinf(row.evidence):
+        return Text(MISSING, "dim")
+    return Text(f"{row.evidence:.2f}")
+
+
+def _bar(row: HistoryRow, threshold: float) -> Text:
+    share = _share(row, threshold)
+    if share is None:
+        return Text(MISSING * _BAR, "dim")
+    return Text(bar(share, _BAR), "red" if share >= 1 else "yellow" if share > 1 / 3 else "green")
+
+
+def _leak(row: HistoryRow) -> Text:
+    return Text(leak_text(row.epsilon_lower) if row.outcome == "scored" else MISSING)
+
+
+def _marks(alarms: Sequence[AlarmState]) -> dict[int, list[Text]]:
+    """What stands beside the steps at which something broke, was noticed or was closed."""
+    marks: dict[int, list[Text]] = {}
+    for alarm in alarms:
+        marks.setdefault(alarm.likely_break.step, []).append(Text("likely break", "bold red"))
+        closed = alarm.acknowledged_at is not None
+        words = f"alarm, closed: {' '.join((alarm.reason or '').split())}" if closed else "ALARM"
+        style = "red" if closed else STYLES["ALARM"]
+        marks.setdefault(alarm.step, []).append(Text(words, style))
+    return marks
+
+
+def _remark(row: HistoryRow, marks: Sequence[Text]) -> Text:
+    shown = list(marks)
+    if row.outcome == "failed":
+        error = " ".join(str(row.summary.get("error", "")).split())
+        shown.insert(0, Text(f"failed: {error}", STYLES["failing"]))
+    return Text("; ").join(shown)
+
+
+def _older_words(row: Standing) -> str:
+    state = row.state
+    until = "" if state.updated_at is None else f", last step {when(state.updated_at)}"
+    said = f"{row.claim}, alpha {row.alpha:g}, {row.pairs:,} pairs, method {state.method}"
+    return f"  {said}: {state.steps:,} steps{until}, {state.word}"
+
+
+@dataclass
+class _Column:
+    """A column; those with the least `leaves` above 0 leave first where there is no room."""
+
+    title: str
+    cells: list[Text]
+    justify: str = "left"
+    leaves: int = 0
+    folds: bool = False
+
+    @property
+    def width(self) -> int:
+        return max([len(self.title), *(cell.cell_len for cell in self.cells)])
+
+
+def _needed(columns: Sequence[_Column]) -> int:
+    return 1 + sum(3 + column.width for column in columns)
+
+
+def _table(columns: Sequence[_Column]) -> Table:
+    table = Table()
+    for i, column in enumerate(columns):
+        table.add_column(
+            column.title,
+            justify="right" if column.justify == "right" else "left",
+            no_wrap=i > 0 and not column.folds,
+            overflow="fold" if i == 0 or column.folds else "ellipsis",
+        )
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*cells)
+    return table
