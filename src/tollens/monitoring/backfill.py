@@ -179,7 +179,7 @@ class _Walk:
         claim = self._step.request.claim
         return (
             all(series.settings.get(name) == self._settings[name] for name in names)
-            and series.settings.get("events") == list(self._step.events)
+            and to_jsonable(series.settings.get("events")) == list(self._step.events)
             and (claim is None or parse_claim(claim) == claim_from_json(series.settings["claim"]))
         )
 
@@ -188,13 +188,10 @@ class _Walk:
         mine = self._step.run_id or FIRST_RUN
         found: dict[str, str] = {}
         for series in self._store.series(self._step.name):
-            if self._mine(series):
-                for step in self._store.steps(series.id):
-                    if (
-                        step.run_id.partition("~")[0] == mine
-                        and found.get(step.version) != "scored"
-                    ):
-                        found[step.version] = step.outcome
+            for step in self._store.steps(series.id) if self._mine(series) else ():
+                tried = step.run_id == mine or step.run_id.startswith(f"{mine}~")
+                if tried and found.get(step.version) != "scored":
+                    found[step.version] = step.outcome
         versions = {commit.version for commit in self._commits}
         return {version: outcome for version, outcome in found.items() if version in versions}
 

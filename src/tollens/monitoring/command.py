@@ -25,7 +25,7 @@ from tollens.monitoring.state import AlarmState, MonitorState
 from tollens.neighbours import Pair
 from tollens.promises import declared
 from tollens.relations import as_relation
-from tollens.serial import parse_json
+from tollens.serial import parse_json, to_jsonable
 from tollens.store import SeriesRecord, Store
 from tollens.targets import load_target, split_target
 
@@ -141,7 +141,7 @@ def count(
     series = _series_of(name, settings)
     events = sorted(content)
     if series is not None:
-        known = [str(event) for event in _listed(series.settings.get("events"))]
+        known = [str(event) for event in _listed(to_jsonable(series.settings.get("events")))]
         if known and (set(known) == set(events) or given is None):
             events = known
         if given is None:

@@ -40,7 +40,7 @@ def first_refuted(count: int, start: int, refuted: Refuted) -> Bracket:
     >>> first_refuted(60, 30, lambda i: i >= 37)
     Bracket(first=37, before=36, audits=7)
     >>> first_refuted(60, 50, lambda i: i >= 37)
-    Bracket(first=37, before=36, audits=8)
+    Bracket(first=37, before=36, audits=9)
     >>> first_refuted(60, 35, lambda i: None if i == 36 else i >= 37)
     Bracket(first=37, before=35, audits=7)
     >>> first_refuted(60, -1, lambda i: True)
