@@ -75,6 +75,8 @@ class Detector(Protocol):
 def check_counts(counts: Counts, n: int, events: Sequence[str]) -> None:
     """`UsageError` with every fault of counts that were made elsewhere."""
     findings = []
+    if not isinstance(counts, Mapping):
+        raise UsageError(f'counts is a {type(counts).__name__}; give {{"event": (on x, on x\')}}')
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise UsageError(f"n is {n!r}; it must be a whole number of at least 1")
     for event in events:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ METHODS = ("exact", "brownian")
 DEFAULT_DELTA = 1e-5
 FEWEST_PAIRS = 20
 
+_LONGEST_WAIT = 1e12
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 
@@ -137,7 +137,7 @@ def plan_from_settings(settings: object) -> Plan:
             horizon=checked_horizon(settings["horizon"]),
             beta=float(settings.get("beta", 0.25)),
             pairs=int(settings["pairs"]),
-            events=tuple(Event(str(name)) for name in settings["events"]),
+            events=tuple(Event(str(to_jsonable(name))) for name in settings["events"]),
             delta=float(settings["delta"]),
         )
     except (KeyError, TypeError, ValueError) as error:
@@ -152,7 +152,7 @@ def seconds_of(text: object) -> float | None:
     """
     if text is None:
         return None
-    if _real(text) and math.isfinite(text) and text > 0:  # type: ignore[operator,arg-type]
+    if _real(text) and 0 < text < _LONGEST_WAIT:  # type: ignore[operator]
         return float(text)  # type: ignore[arg-type]
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhdw])\s*", str(text))
     if match is None or float(match[1]) == 0:

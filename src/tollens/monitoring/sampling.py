@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
-from tollens.mechanism import Batch, BatchFailed, Mechanism
+from tollens.mechanism import Batch, BatchFailed, Mechanism, one_by_one
 from tollens.neighbours import Pair
 from tollens.outputs import Raised
 from tollens.sampling import open_runs
@@ -33,22 +34,44 @@ def draw(
 ) -> tuple[Batch, Batch]:
     """n outputs on x and n on x', independent of each other.
 
-    Raises `VersionFailed` where every run on both sides raises, or a batch does.
+    A batch that fails says nothing about single runs, so these are then made one by one, from
+    another seed. Raises `VersionFailed` where every run on both sides raises.
     """
+    drawn = partial(_drawn, pair=pair, n=n, workers=workers, timeout=timeout, progress=progress)
+    try:
+        try:
+            x, y = drawn(mechanism, seed=seed)
+        except BatchFailed:
+            if not mechanism.vectorised:
+                raise
+            x, y = drawn(one_by_one(mechanism), seed=step_seed(seed, "one by one", "", 0))
+    except BatchFailed as error:
+        raise VersionFailed(str(error)) from None
+    last = _only_raises([x, y])
+    if last is not None:
+        raise VersionFailed(f"every run on both inputs raises {last}")
+    return x, y
+
+
+def _drawn(
+    mechanism: Mechanism,
+    *,
+    pair: Pair,
+    n: int,
+    seed: int,
+    workers: int,
+    timeout: float | None,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[Batch, Batch]:
+    """n outputs on both sides; `BatchFailed` where a batch fails."""
     size = n if mechanism.vectorised else BLOCK * workers
     parts: list[tuple[Batch, Batch]] = []
     with open_runs(mechanism, EvidenceStream(seed), workers=workers, timeout=timeout) as runs:
         for block, start in enumerate(range(0, n, size)):
-            try:
-                parts.append(runs.both(pair, block, min(size, n - start), coupled=False))
-            except BatchFailed as error:
-                raise VersionFailed(str(error)) from None
+            parts.append(runs.both(pair, block, min(size, n - start), coupled=False))
             if progress is not None:
                 progress(min(start + size, n), n)
     x, y = (_joined([part[side] for part in parts]) for side in (0, 1))
-    last = _only_raises([x, y])
-    if last is not None:
-        raise VersionFailed(f"every run on both inputs raises {last}")
     return x, y
 
 

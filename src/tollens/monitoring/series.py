@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from tollens.errors import UsageError
 from tollens.monitoring.state import AlarmState, HistoryRow, LikelyBreak, MonitorState
+from tollens.serial import to_jsonable
 from tollens.store import AlarmRecord, SeriesRecord, StepRecord, Store
 from tollens.witness import witness_from_json
 
@@ -115,13 +116,13 @@ def located(alarm: AlarmRecord) -> AlarmState:
             raise TypeError("no place")
         before = place["version_before"]
         found = LikelyBreak(
-            int(place["step"]), str(place["version"]), None if before is None else str(before),
+            int(place["step"]), _text(place["version"]), None if before is None else _text(before),
             int(place["earliest"]), int(place["latest"]),
         )  # fmt: skip
         witness = details["witness"]
         return AlarmState(
             step=alarm.step,
-            version=str(details["version"]),
+            version=_text(details["version"]),
             raised_at=alarm.raised_at,
             likely_break=found,
             witness=None if witness is None else witness_from_json(witness),
@@ -147,6 +148,11 @@ def span(seconds: float | None) -> str:
             count = round(value / size)
             return f"{count} {unit}" + ("s" if count != 1 else "")
     return f"{value:.0f} seconds"
+
+
+def _text(value: object) -> str:
+    """A stored text; `NaN` and the infinities were read as numbers."""
+    return str(to_jsonable(value))
 
 
 def _number(value: object, otherwise: float) -> float:
