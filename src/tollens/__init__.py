@@ -47,13 +47,14 @@ from tollens.witness import Witness
 
 if TYPE_CHECKING:
     from tollens.auditing.api import Audit, audit
-    from tollens.evidence import Wealth
+    from tollens.evidence import Alarm, Wealth
     from tollens.monitoring.monitor import Monitor
     from tollens.monitoring.state import MonitorState
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Alarm",
     "Audit",
     "Claim",
     "ClaimError",
@@ -95,6 +96,7 @@ __all__ = [
 _ON_FIRST_USE = {
     "Audit": "tollens.auditing.api",
     "audit": "tollens.auditing.api",
+    "Alarm": "tollens.evidence",
     "Wealth": "tollens.evidence",
     "Monitor": "tollens.monitoring.monitor",
     "MonitorState": "tollens.monitoring.state",

@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from tollens.errors import UsageError
-from tollens.serial import number_from_json
+from tollens.rounding import down, up
+from tollens.serial import number_from_json, whole_from_json
 
 Json = dict[str, object]
+
+
+class Evidence(Protocol):
+    """What every kind of evidence says; `grade` names the kind."""
+
+    @property
+    def grade(self) -> str:
+        """The kind: "wager" or "watch"."""
+
+    @property
+    def method(self) -> str:
+        """How it was found."""
+
+    @property
+    def log_e_value(self) -> float:
+        """The natural log of the evidence against the claim."""
+
+    def refutes(self, alpha: float) -> bool:
+        """Whether it refutes the claim with error probability alpha."""
+
+    def words(self, pairs: int) -> str:
+        """What it came to on so many pairs of runs."""
+
+    def to_json(self) -> Json:
+        """A plain dictionary."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +72,13 @@ class Wealth:
             and min(self.threshold, self.log_e_value) >= -math.log(alpha) - 1e-9
         )
 
+    def words(self, pairs: int) -> str:
+        """What it came to on so many pairs of runs."""
+        return (
+            f"wealth x {_times(self.log_e_value)} after {pairs:,} pairs of runs "
+            f"(refuted at x {up(math.exp(min(self.threshold, 700.0)))})"
+        )
+
     def to_json(self) -> Json:
         """A plain dictionary."""
         return {
@@ -58,6 +93,109 @@ class Wealth:
             "digest": self.digest,
             "level": self.level,
         }
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """The evidence of a monitor over the versions of a mechanism; grade "watch".
+
+    `log_e_value` and `threshold` are natural logs for the exact method, the statistic and its
+    quantile for the Brownian one. `raised_at` is the step that raised the alarm (None: none did),
+    `likely`, `earliest` and `latest` the steps between which the claim was broken, `level` the
+    part of alpha that it was given.
+    """
+
+    log_e_value: float
+    threshold: float
+    raised_at: int | None
+    steps: int
+    likely: int | None = None
+    earliest: int | None = None
+    latest: int | None = None
+    version: str | None = None
+    version_before: str | None = None
+    level: float = 1.0
+    method: str = "exact"
+    grade: str = "watch"
+
+    def refutes(self, alpha: float) -> bool:
+        """Whether an alarm was raised, at a threshold that alpha allows.
+
+        >>> Alarm(4.0, 3.1, 7, 7, level=0.05).refutes(0.05)
+        True
+        >>> Alarm(2.0, 3.1, None, 7, level=0.05).refutes(0.05)
+        False
+        """
+        enough = self.method != "exact" or self.threshold >= -math.log(alpha) - 1e-9
+        return self.raised_at is not None and enough and self.level <= alpha * (1 + 1e-9)
+
+    def words(self, pairs: int) -> str:
+        """What it came to on so many pairs of runs."""
+        raised = "no alarm" if self.raised_at is None else f"alarm at step {self.raised_at}"
+        if self.method != "exact":
+            return f"{raised}: statistic {self.log_e_value:.3g}, alarm above {self.threshold:.3g}"
+        return (
+            f"{raised}: x {_times(self.log_e_value)} after {self.steps:,} steps with {pairs:,} "
+            f"pairs of runs (alarm at x {up(math.exp(min(self.threshold, 700.0)))})"
+        )
+
+    def to_json(self) -> Json:
+        """A plain dictionary."""
+        return {
+            "grade": self.grade,
+            "method": self.method,
+            "log_e_value": self.log_e_value,
+            "threshold": self.threshold,
+            "raised_at": self.raised_at,
+            "steps": self.steps,
+            "likely": self.likely,
+            "earliest": self.earliest,
+            "latest": self.latest,
+            "version": self.version,
+            "version_before": self.version_before,
+            "level": self.level,
+        }
+
+
+def _times(log_value: float) -> str:
+    """exp of a log as a text that does not overflow, rounded down."""
+    if log_value < 300:
+        return down(math.exp(log_value))
+    return f"10^{log_value / math.log(10):.0f}"
+
+
+def evidence_from_json(data: object) -> Wealth | Alarm:
+    """The evidence of either kind; `UsageError` if it is none."""
+    if isinstance(data, dict) and data.get("grade") == "watch":
+        return _alarm_from_json(data)
+    return wealth_from_json(data)
+
+
+def _alarm_from_json(data: dict[str, object]) -> Alarm:
+    def optional(name: str, read: Callable[[object, str], int]) -> int | None:
+        value = data.get(name)
+        return None if value is None else read(value, name)
+
+    def text(name: str) -> str | None:
+        value = data.get(name)
+        return None if value is None else str(value)
+
+    try:
+        return Alarm(
+            log_e_value=number_from_json(data["log_e_value"], "log_e_value"),
+            threshold=number_from_json(data["threshold"], "threshold"),
+            raised_at=optional("raised_at", whole_from_json),
+            steps=whole_from_json(data["steps"], "steps"),
+            likely=optional("likely", whole_from_json),
+            earliest=optional("earliest", whole_from_json),
+            latest=optional("latest", whole_from_json),
+            version=text("version"),
+            version_before=text("version_before"),
+            level=number_from_json(data["level"], "level"),
+            method=str(data["method"]),
+        )
+    except KeyError as error:
+        raise UsageError(f"evidence: not of a watch ({error!r})") from None
 
 
 def wealth_from_json(data: object) -> Wealth:

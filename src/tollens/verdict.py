@@ -9,7 +9,7 @@ from enum import Enum
 
 from tollens.claim import Claim, claim_from_json
 from tollens.errors import RefutedError, UsageError
-from tollens.evidence import Wealth, wealth_from_json
+from tollens.evidence import Alarm, Wealth, evidence_from_json
 from tollens.neighbours import Pair
 from tollens.rounding import down, up
 from tollens.serial import (
@@ -49,6 +49,15 @@ class Reason(Enum):
     NO_RANDOMNESS = (
         "no randomness seen: each side returned one constant, and they differ; is a seed fixed?"
     )
+    ALARM = (
+        "a monitor of the versions of this mechanism raised an alarm; if every version kept the "
+        "claim, that would happen with probability at most alpha in the whole life of the series"
+    )
+    NO_ALARM = (
+        "the versions so far raised no alarm; this does not show that they keep the claim: more "
+        "pairs a step or a worse pair of neighbours may still raise one"
+    )
+    NO_STEPS = "no version could be run yet: nothing was tested"
     BUDGET_SPENT = (
         "the budget is spent and the claim is not refuted; this does not show that it holds: a "
         "larger budget or a worse pair of neighbours may still refute it"
@@ -92,7 +101,7 @@ class Verdict:
     pairs: int
     runs: int
     alpha: float
-    evidence: Wealth
+    evidence: Wealth | Alarm
     seed: int | None
     replayable: bool
     seconds: float
@@ -155,7 +164,7 @@ class Verdict:
         if self.witness is not None and self.refuted:
             rows.append(("witness", self.witness.describe()))
         rows.append(("leak", self._leak_text()))
-        rows.append(("evidence", self._evidence_text()))
+        rows.append(("evidence", self.evidence.words(self.pairs)))
         if self.detectable_excess is not None and not self.refuted:
             rows.append(("power", self.power_text()))
         rows.append(("pair", self._pair_text()))
@@ -172,17 +181,6 @@ class Verdict:
         return (
             f"epsilon >= {down(self.epsilon_lower)} at delta = {self.delta:g}, certified with "
             f"error probability {self.alpha:g}"
-        )
-
-    def _evidence_text(self) -> str:
-        wealth = (
-            down(math.exp(self.log_e_value))
-            if self.log_e_value < 300
-            else f"10^{self.log_e_value / math.log(10):.0f}"
-        )
-        return (
-            f"wealth x {wealth} after {self.pairs:,} pairs of runs "
-            f"(refuted at x {up(math.exp(min(self.evidence.threshold, 700.0)))})"
         )
 
     def power_text(self) -> str:
@@ -280,7 +278,7 @@ class Verdict:
                 pairs=whole_from_json(data["pairs"], "pairs"),
                 runs=whole_from_json(data["runs"], "runs"),
                 alpha=number_from_json(data["alpha"], "alpha"),
-                evidence=wealth_from_json(data["evidence"]),
+                evidence=evidence_from_json(data["evidence"]),
                 seed=None if data["seed"] is None else whole_from_json(data["seed"], "seed"),
                 replayable=bool(data["replayable"]),
                 seconds=number_from_json(data["seconds"], "seconds"),

@@ -16,6 +16,7 @@ from tollens.auditing.bandit import Bandit
 from tollens.auditing.conclude import Circumstances, conclude
 from tollens.auditing.gamblers import gamblers
 from tollens.errors import UsageError
+from tollens.evidence import Wealth
 from tollens.outputs import Encoder, Outputs, concatenate
 from tollens.relations import Relation
 from tollens.serial import number_from_json, parse_json, to_jsonable, whole_from_json
@@ -70,7 +71,10 @@ def rescore(text: str) -> Verdict:
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise UsageError(f'not a file of evidence: the "schema" must be "{SCHEMA}"')
     recorded = Verdict.from_json(json.dumps(data.get("verdict")))
-    if not 0 < recorded.evidence.level <= recorded.alpha:
+    evidence = recorded.evidence
+    if not isinstance(evidence, Wealth):
+        raise UsageError("evidence: the verdict is of a monitor, not of an audit")
+    if not 0 < evidence.level <= recorded.alpha:
         raise UsageError("evidence: the level must lie above 0 and not above alpha")
     inputs = whole_from_json(data.get("inputs"), "inputs")
     if inputs < 1:
@@ -109,7 +113,7 @@ def rescore(text: str) -> Verdict:
         ),
     )
     difference = abs(again.log_e_value - recorded.log_e_value)
-    same_runs = again.evidence.digest == recorded.evidence.digest
+    same_runs = isinstance(again.evidence, Wealth) and again.evidence.digest == evidence.digest
     if not same_runs or again.outcome is not recorded.outcome or difference > 1e-6:
         raise UsageError(
             "evidence: the recorded verdict does not follow from the recorded outputs: recorded "

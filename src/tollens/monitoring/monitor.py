@@ -30,13 +30,19 @@ from tollens.monitoring.plan import Plan, make_plan, names, plan_from_settings, 
 from tollens.monitoring.sampling import VersionFailed, draw, step_seed
 from tollens.monitoring.series import history_of, in_force, last_step, located, state_of, unborn
 from tollens.monitoring.state import AlarmState, HistoryRow, MonitorState
+from tollens.monitoring.verdicts import verdict_of
 from tollens.neighbours import Pair, as_pair
+from tollens.serial import to_jsonable
 from tollens.store import SeriesRecord, StepRecord, Store, Turn
 from tollens.targets import load_target
+from tollens.verdict import Verdict
 
 DEFAULT_STORE = ".tollens/monitor.db"
 FIRST_RUN = "1"
 """The `run_id` of a step that was given none."""
+
+LONGEST = 245
+"""Characters of a version and of a `run_id`; the store has room for ten more, for a second try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +123,11 @@ class Monitor:
             findings.extend(error.findings)
         if small_counts not in ("refuse", "warn"):
             findings.append(f"small_counts is {small_counts!r}; it must be one of refuse, warn")
-        if not name or not name.strip():
+        if name is not None and not isinstance(name, str):
+            findings.append(f"the name of the series is a {type(name).__name__}; give a text")
+        elif not name or not name.strip():
             findings.append("the name of the series is empty")
+        findings += _bad_options(keep_outputs, seed, workers, timeout)
         if findings or plan is None:
             raise UsageError(findings)
         options = Options(stale, keep_outputs, small_counts, seed, workers, timeout)
@@ -142,8 +151,9 @@ class Monitor:
         where this raises.
         """
         pair = as_pair(neighbours)
-        series = self._entered(pair)
         run_id = FIRST_RUN if run_id is None else run_id
+        _refuse_long(version, run_id)
+        series = self._entered(pair)
         known = self._known(series, version, run_id)
         if known is not None and known.outcome == "scored":
             return self._state(
@@ -180,11 +190,13 @@ class Monitor:
         n = self.plan.pairs if n is None else n
         if not self.plan.events:
             raise UsageError('counts need events; open the series with events=["name", ...]')
+        run_id = FIRST_RUN if run_id is None else run_id
+        _refuse_long(version, run_id)
         check_counts(counts, n, names(self.plan.events))
         whole = {event: (int(both[0]), int(both[1])) for event, both in counts.items()}
         series = self._entered(None)
         runs = Runs(n, counts=whole)
-        return self._scored(series, version, FIRST_RUN if run_id is None else run_id, runs, {})
+        return self._scored(series, version, run_id, runs, {})
 
     @property
     def store(self) -> Store:
@@ -201,8 +213,17 @@ class Monitor:
         """How the series stands."""
         return self._state()
 
+    def verdict(self) -> Verdict:
+        """What the series has shown so far, as the verdict of an audit would say it."""
+        series = self._found()
+        if series is None:
+            raise UsageError(f"{self.name} has no steps yet; there is nothing to give a verdict on")
+        return verdict_of(self._store, series)
+
     def history(self, last: int | None = None) -> Iterator[HistoryRow]:
         """The steps of the series, oldest first; only the `last` ones if so asked."""
+        if last is not None and (isinstance(last, bool) or not isinstance(last, int) or last < 0):
+            raise UsageError(f"last is {last!r}; give a whole number of steps, or None for all")
         series = self._found()
         return iter(()) if series is None else history_of(self._store, series, last)
 
@@ -248,7 +269,7 @@ class Monitor:
             same = [
                 series
                 for series in self._store.series(self.name)
-                if {**series.settings, "neighbours": None} == mine
+                if to_jsonable({**series.settings, "neighbours": None}) == mine
             ]
             self._series = in_force(self._store, same)
         return self._series
@@ -261,7 +282,7 @@ class Monitor:
 
     def _known(self, series: SeriesRecord, version: str, run_id: str) -> StepRecord | None:
         with self._store.turn(series.id) as turn:
-            return turn.find(version, run_id)
+            return _last_try(turn, version, run_id)
 
     def _scored(
         self,
@@ -273,7 +294,7 @@ class Monitor:
     ) -> MonitorState:
         fingerprint = _fingerprint(runs)
         with self._store.turn(series.id) as turn:
-            known = turn.find(version, run_id)
+            known = _last_try(turn, version, run_id)
             if known is not None and known.outcome == "scored":
                 if runs.counts is not None and known.fingerprint != fingerprint:
                     raise UsageError(
@@ -298,7 +319,7 @@ class Monitor:
                 log_e_value=reading.evidence,
                 epsilon_lower=reading.epsilon_lower,
                 summary={
-                    **_carried(turn.last, scored=1), "threshold": reading.threshold,
+                    **_carried(turn.last, scored=1, pairs=runs.n), "threshold": reading.threshold,
                     "notes": list(reading.notes), **reading.summary, **extra,
                 },
                 experts=pack(dict(reading.trace)),
@@ -319,7 +340,7 @@ def record_failure(
 ) -> None:
     """Add a failed step: a version that could not be loaded or run. Evidence stays as it was."""
     with store.turn(series.id) as turn:
-        known, last = turn.find(version, run_id), turn.last
+        known, last = _last_try(turn, version, run_id), turn.last
         if known is not None and known.outcome != "failed":
             return
         step = StepRecord(
@@ -338,12 +359,41 @@ def record_failure(
         turn.record(step, checkpoint=None)
 
 
-def _carried(last: StepRecord | None, *, scored: int = 0, failed: int = 0) -> dict[str, object]:
+def _bad_options(keep_outputs: object, seed: object, workers: object, timeout: object) -> list[str]:
+    """What is wrong with settings that may change within a series."""
+    findings = []
+    if not isinstance(keep_outputs, bool):
+        findings.append(f"keep_outputs is {keep_outputs!r}; it must be true or false")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+        findings.append(f"seed is {seed!r}; it must be a whole number of at least 0")
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        findings.append(f"workers is {workers!r}; it must be a whole number of at least 1")
+    real = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if timeout is not None and not (real and 0 < timeout < math.inf):  # type: ignore[operator]
+        findings.append(f"timeout is {timeout!r}; it must be a positive number of seconds")
+    return findings
+
+
+def _refuse_long(version: object, run_id: object) -> None:
+    """`UsageError`, before anything is run, for texts that the store could not keep."""
+    findings = [
+        f"{what} has {len(text)} characters; it may have {LONGEST}"
+        for what, text in (("version", version), ("run_id", run_id))
+        if isinstance(text, str) and len(text) > LONGEST
+    ]
+    if findings:
+        raise UsageError(findings)
+
+
+def _carried(
+    last: StepRecord | None, *, scored: int = 0, failed: int = 0, pairs: int = 0
+) -> dict[str, object]:
     """The counts of steps and the threshold, carried on from the last step."""
     before = {} if last is None else last.summary
     found: dict[str, object] = {
         "scored": _count(before.get("scored")) + scored,
         "failed": _count(before.get("failed")) + failed,
+        "pairs_so_far": _count(before.get("pairs_so_far")) + pairs,
     }
     if "threshold" in before:
         found["threshold"] = before["threshold"]
@@ -376,6 +426,17 @@ def _prepared(mechanism: object, target: str | None) -> Mechanism:
     if isinstance(mechanism, str):
         return replace(adapt(load_target(mechanism)), target=mechanism)
     return replace(adapt(mechanism), target=target)
+
+
+def _last_try(turn: Turn, version: str, run_id: str) -> StepRecord | None:
+    """The last try of this run of a version: a run that failed is tried again (see `_free`)."""
+    found, again = turn.find(version, run_id), 2
+    while found is not None and found.outcome == "failed":
+        later = turn.find(version, f"{run_id}~{again}")
+        if later is None:
+            break
+        found, again = later, again + 1
+    return found
 
 
 def _free(turn: Turn, version: str, run_id: str) -> str:
