@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.harness import ALPHA, Row, Runner
 from benchmarks.scenarios import CHANGE, CLAIM, HORIZON, PAIRS, SCENARIOS, truth
-from benchmarks.sections import monitor_brownian
+from benchmarks.sections import monitor_brownian, monitor_speed
 from tollens.monitoring.detectors import Detector, Runs
 from tollens.monitoring.methods import make_detector
 from tollens.monitoring.plan import Plan, make_plan
@@ -152,6 +152,7 @@ def measure(runner: Runner) -> list[Row]:
     rows += [_published(row) for row in monitor_brownian.panel_rows()]
     levels = {row.p_prime: row.alarms for row in monitor_brownian.level_rows(ns=(PAIRS,))}
     rows += [_level(p, found, levels[p]) for p, found in zip(RARE, alarms, strict=True)]
+    rows += monitor_speed.rows()
     return rows
 
 

@@ -40,7 +40,7 @@ Array = NDArray[np.float64]
 LEARN_AT = (1, 2, 4, 8, 12, 20, 32, 64)
 """Sub-batches of a step after which its own runs are learned from."""
 
-LEAK_AT = (0, 2, 8, 32)
+LEAK_AT = (0, 4, 32)
 """Sub-batches at which the bets on the size of the leak are made."""
 
 RECENT = 1

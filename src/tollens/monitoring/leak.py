@@ -41,29 +41,49 @@ def grid_promises(delta: float, *, ordered: bool) -> tuple[Promise, ...]:
     return tuple(Promise(e, delta, order) for e in GRID.tolist() for order in orders)
 
 
+def broken(view: View, promises: Sequence[Promise]) -> NDArray[np.bool_]:
+    """Which promises (promises,) the estimated laws of a view break: sum (p - e^eps q)+ > delta."""
+    p, q = view.laws()
+    ratio = np.exp([promise.epsilon for promise in promises])[:, None]
+    delta = np.array([promise.delta for promise in promises])
+    order = np.array([promise.order for promise in promises])
+    forward = np.maximum(p - ratio * q, 0.0).sum(axis=1) > delta
+    backward = np.maximum(q - ratio * p, 0.0).sum(axis=1) > delta
+    return np.asarray((forward & (order >= 0)) | (backward & (order <= 0)))
+
+
 class GridBets:
-    """Bets of one view against every promise of the grid."""
+    """Bets of one view against the promises of the grid that its laws break."""
 
     def __init__(self, view: View, promises: Sequence[Promise]) -> None:
         """Made from the counts of the view so far."""
+        self._size = len(promises)
+        self._chosen = np.flatnonzero(broken(view, promises))
+        self.log_a, self.log_b = np.zeros((2, 0, view.cells.size))
+        if not len(self._chosen):
+            return
         p, q = view.laws()
-        made = bets(p[None], q[None], np.ones((1, len(p)), dtype=bool), promises, quick=True)
+        real = np.ones((1, len(p)), dtype=bool)
+        made = bets(
+            p[None], q[None], real, [promises[i] for i in self._chosen.tolist()], quick=True
+        )
         self.log_a, self.log_b = np.log(made.a[0]), np.log(made.b[0])
         runs_x, runs_y = view.counts_x.sum(), view.counts_y.sum()
-        self.gained = self.log_a @ view.counts_x / runs_x + self.log_b @ view.counts_y / runs_y
-        """The log gain for a pair of the past, (promises,)."""
-        worth = self.gained - view.parameters / ((runs_x + runs_y) / 2)
-        self._taken = worth > 0
+        gained = self.log_a @ view.counts_x / runs_x + self.log_b @ view.counts_y / runs_y
+        worth = gained > view.parameters / ((runs_x + runs_y) / 2)
+        self._chosen = self._chosen[worth]
+        self.log_a, self.log_b = self.log_a[worth], self.log_b[worth]
 
     def score(self, counts: Histograms) -> Array:
         """Log e-values (promises,) of all these sub-batches; 0 where nothing promised a gain."""
-        found = self.log_a @ counts.x.sum(axis=0) + self.log_b @ counts.y.sum(axis=0)
-        return np.where(self._taken, found, 0.0)
+        found = np.zeros(self._size)
+        found[self._chosen] = self.log_a @ counts.x.sum(axis=0) + self.log_b @ counts.y.sum(axis=0)
+        return found
 
 
 def dropped(evidence: Array, view: View, promises: Sequence[Promise]) -> Array:
     """Log evidence (promises,) without that against an e that the counts of `view` do not break."""
-    return np.where(GridBets(view, promises).gained > 1e-9, evidence, -np.inf)
+    return np.where(broken(view, promises), evidence, -np.inf)
 
 
 def lower_bound(
