@@ -125,7 +125,7 @@ def located(alarm: AlarmRecord) -> AlarmState:
             version=_text(details["version"]),
             raised_at=alarm.raised_at,
             likely_break=found,
-            witness=None if witness is None else witness_from_json(witness),
+            witness=None if witness is None else witness_from_json(to_jsonable(witness)),
             epsilon_lower=_number(details["epsilon_lower"], 0.0),
             acknowledged_at=alarm.acknowledged_at,
             reason=alarm.reason,
