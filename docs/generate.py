@@ -386,6 +386,37 @@ def constants() -> str:
     return _table(("name", "value", "meaning"), rows)
 
 
+def monitor_constants() -> str:
+    """The constants of the exact monitor."""
+    from tollens.monitoring import data, exact, leak, rungs, small_counts
+
+    def row(module: object, name: str, meaning: str) -> tuple[str, str, str]:
+        value = getattr(module, name)
+        text = ", ".join(map(str, value)) if isinstance(value, tuple) else f"{value:.4g}"
+        place = str(getattr(module, "__name__", "")).removeprefix("tollens.")
+        return f"`{place}.{name}`", text, meaning
+
+    grid = f"{len(leak.GRID)} from {leak.GRID[0]:g} to {leak.GRID[-1]:g}"
+    rows = [
+        row(data, "SUB_BATCH", "pairs of runs that are scored together"),
+        row(data, "FEWEST", "sub-batches at least, where a step has so many pairs"),
+        row(rungs, "PERIODS", "steps that the rungs remember at most"),
+        row(rungs, "DISCOUNT", "what a learned number costs a favourite"),
+        row(exact, "LEARN_AT", "sub-batches of a step after which it is learned from"),
+        row(exact, "OVERALL", "share of the overall favourite"),
+        row(exact, "FAVOURITES", "share of the favourites of the rungs and of the step"),
+        row(leak, "SHARE", "part of alpha that pays for the bound on the leak"),
+        (
+            "`monitoring.leak.GRID`",
+            f"{len(grid)} from {grid[0]:g} to {grid[-1]:g}",
+            "values it may take",
+        ),
+        row(small_counts, "WARN", "times alpha from which the Brownian monitor warns"),
+        row(small_counts, "REFUSE", "times alpha above which it raises no alarm"),
+    ]
+    return _table(("name", "value", "meaning"), rows)
+
+
 def memory() -> str:
     """How many pairs an audit keeps of outputs with so many numbers."""
     from tollens.auditing.sequential import MEMORY, MOST_NUMBERS
@@ -434,6 +465,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "peers-further": peers_further,
     "floor": floor,
     "constants": constants,
+    "monitor-constants": monitor_constants,
     "memory": memory,
     "slots": slots,
 }
