@@ -16,6 +16,8 @@ computes the exact maximum of the left side of (*) and divides by it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -50,13 +52,14 @@ def project_pure(p: Array, q: Array, epsilon: Array, steps: int = _STEPS) -> Fac
     ([1.8, 0.2], [0.2, 1.8])
     """
     e = np.exp(np.asarray(epsilon, dtype=np.float64))[..., None]
-    total = p + q
+    cells = _Cells.of(p, q, e)
     low = np.zeros(np.broadcast_shapes((*p.shape[:-1], 1), e.shape))
     high = np.full_like(low, 2.0)
     at_low, at_high = np.ones_like(low), -np.ones_like(low)
     mu, before = np.ones_like(low), np.zeros_like(low, dtype=bool)
     for step in range(steps):
-        p0, q0, slope = _stationary_pure(p, q, total, e, mu)
+        polish = step >= steps - POLISH
+        p0, q0, tied = cells.stationary(mu)
         gap = (p0 - q0).sum(axis=-1, keepdims=True)
         both = mu * (2.0 - mu)  # gap x both stays finite at the ends
         above = gap > 0
@@ -66,16 +69,16 @@ def project_pure(p: Array, q: Array, epsilon: Array, steps: int = _STEPS) -> Fac
         at_high = np.where(above, np.where(again, at_high / 2, at_high), gap * both)
         before = above
         low, high = np.where(above, mu, low), np.where(above, high, mu)
-        if step < steps - POLISH:
+        if not polish:
             new = (low + high) / 2 if step < 1 else _secant(low, high, at_low, at_high)
         else:
             with np.errstate(divide="ignore", invalid="ignore"):
+                slope = cells.slope(mu, p0, q0, tied)
                 new = mu + gap / slope.sum(axis=-1, keepdims=True)
             inside = (new > low) & (new < high)
             new = np.where(inside, new, _secant(low, high, at_low, at_high))
         mu = np.where(gap == 0, mu, new)
-    mu = np.clip(mu, 1e-12, 2.0 - 1e-12)
-    p0, q0, _ = _stationary_pure(p, q, total, e, mu)
+    p0, q0, _ = cells.stationary(np.clip(mu, 1e-12, 2.0 - 1e-12))
     return Factors(_ratio(p, p0), _ratio(q, q0))
 
 
@@ -83,25 +86,42 @@ def _secant(low: Array, high: Array, at_low: Array, at_high: Array) -> Array:
     return (low * at_high - high * at_low) / (at_high - at_low)
 
 
-def _stationary_pure(
-    p: Array, q: Array, total: Array, e: Array, mu: Array
-) -> tuple[Array, Array, Array]:
-    """The stationary p0 and q0, and how fast p0 - q0 falls with mu, (..., k) each."""
-    nu = 2.0 - mu
-    upper = p * nu > e * q * mu
-    lower = q * mu > e * p * nu
-    top, bottom = mu * e + nu, mu + nu * e
-    small_upper, small_lower = total / top, total / bottom
-    free_p, free_q = p / mu, q / nu
-    p0 = np.where(upper, e * small_upper, np.where(lower, small_lower, free_p))
-    q0 = np.where(upper, small_upper, np.where(lower, e * small_lower, free_q))
-    tied = np.where(
-        upper,
-        ((e - 1.0) / top) * ((e - 1.0) * small_upper),
-        ((e - 1.0) / bottom) * ((e - 1.0) * small_lower),
-    )
-    slope = np.where(upper | lower, tied, free_p / mu + free_q / nu)
-    return p0, q0, slope
+class _Cells(NamedTuple):
+    """The stationary point of the pure projection as a function of mu, piece by piece.
+
+    A cell is tied as `p0 = E q0` for mu below `upper`, as `q0 = E p0` above `lower`, and free in
+    between: the one is where `p nu > E q mu` and the other where `q mu > E p nu`.
+    """
+
+    p: Array
+    q: Array
+    total: Array
+    e: Array
+    upper: Array
+    lower: Array
+
+    @staticmethod
+    def of(p: Array, q: Array, e: Array) -> _Cells:
+        """Shapes: p and q (..., k), e (..., 1)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            upper, lower = 2.0 * p / (p + e * q), 2.0 * e * p / (q + e * p)
+        return _Cells(p, q, p + q, e, upper, lower)
+
+    def stationary(self, mu: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """p0 and q0 at mu, and which cells are tied, (..., k) each."""
+        nu, e = 2.0 - mu, self.e
+        upper, lower = mu < self.upper, mu > self.lower
+        top, bottom = 1.0 / (mu * e + nu), 1.0 / (mu + nu * e)
+        p0 = np.where(upper, e * top, bottom) * self.total
+        q0 = np.where(upper, top, e * bottom) * self.total
+        tied = upper | lower
+        return np.where(tied, p0, self.p / mu), np.where(tied, q0, self.q / nu), tied
+
+    def slope(self, mu: Array, p0: Array, q0: Array, tied: NDArray[np.bool_]) -> Array:
+        """How fast p0 - q0 falls with mu in each cell, (..., k)."""
+        nu = 2.0 - mu
+        span = np.where(mu < self.upper, mu * self.e + nu, mu + nu * self.e)
+        return np.where(tied, (self.e - 1.0) * np.abs(p0 - q0) / span, p0 / mu + q0 / nu)
 
 
 def project_approx(
