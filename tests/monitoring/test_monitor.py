@@ -358,8 +358,11 @@ def test_changed_settings_are_another_series(place):
         for number in range(3):
             step(monitor, version=f"v{number}")
         old = monitor.state
-    changes = [{"claim": "epsilon=2"}, {"alpha": 0.1}, {"horizon": 50}, {"pairs": 60},
-               {"events": ["output <= 0"]}, {"delta": 0.01}]  # fmt: skip
+    low = ["output <= 0"]
+    changes = [
+        {"claim": "epsilon=2"}, {"alpha": 0.1}, {"horizon": 50}, {"pairs": 60}, {"events": low},
+        {"delta": 0.01}, {"method": "brownian", "events": low, "horizon": 50},
+    ]  # fmt: skip
     for change in changes:
         with opened(place, **change) as monitor:
             assert monitor.state.word == "new"
@@ -405,6 +408,20 @@ def test_an_alarm_is_latched_until_it_is_acknowledged(place):
         first, second = monitor.alarms()
         assert first.reason == "wrong scale: 'fixed' in v5 🙂"
         assert second.acknowledged_at is None
+
+
+def test_a_new_break_is_looked_for_after_the_acknowledged_one(place):
+    """However long the acknowledged one lasted."""
+    with opened(place) as monitor:
+        for number in range(1, 24):
+            state = step(monitor, BROKEN if number <= 20 else GOOD, f"v{number}")
+        assert state.likely_break.step == 1
+        monitor.acknowledge("mended in v21")
+        for number in range(24, 40):
+            state = step(monitor, GOOD if number < 30 else BROKEN, f"v{number}")
+            if state.alarm:
+                break
+        assert (state.likely_break.version, state.likely_break.version_before) == ("v30", "v29")
 
 
 def test_a_series_that_is_not_fed_is_stale(place):
@@ -550,6 +567,7 @@ STRANGE = {
     "wide": lambda rows, n, rng: rng.normal(size=(n, 300)),
     "many texts": lambda rows, n, rng: [f"{v}" for v in rng.random(n)],
     "long texts": lambda rows, n, rng: ["x" * int(v) for v in rng.integers(1, 9000, n)],
+    "half a character": lambda rows, n, rng: ["\ud800"[int(v) :] for v in rng.integers(0, 2, n)],
     "many keys": lambda rows, n, rng: [{str(v): 1} for v in rng.random(n)],
 }
 

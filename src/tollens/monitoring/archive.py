@@ -18,10 +18,20 @@ LOOKED_BACK = 500
 """Steps among which the time of a break is looked for, at most."""
 
 
-def recent_steps(store: Store, series: SeriesRecord, since: int) -> list[StepRecord]:
-    """The scored steps after step `since`, oldest first; at most `LOOKED_BACK`."""
-    found = store.steps(series.id, after=since, last=LOOKED_BACK)
-    return [step for step in found if step.outcome == "scored"]
+def recent_steps(store: Store, series: SeriesRecord) -> list[StepRecord]:
+    """The scored steps since evidence last began, oldest first; at most `LOOKED_BACK`.
+
+    It begins with the series, and anew when an alarm is acknowledged.
+    """
+    alarms = store.alarms(series.id)
+    anew = alarms[-1].acknowledged_at if alarms else None
+    after = alarms[-1].step if alarms else 0
+    found = store.steps(series.id, after=after, last=LOOKED_BACK)
+    return [
+        step
+        for step in found
+        if step.outcome == "scored" and (anew is None or step.recorded_at > anew)
+    ]
 
 
 def alarm_details(

@@ -326,7 +326,7 @@ class Monitor:
             )  # fmt: skip
             alarm = None
             if reading.alarm and not latched:
-                past = recent_steps(self._store, series, _last_alarm(self._store, series))
+                past = recent_steps(self._store, series)
                 alarm = alarm_details(past, detector, reading, step)
             raw = None
             if self._options.keep_outputs and runs.outputs is not None:
@@ -402,12 +402,6 @@ def _carried(
 
 def _count(value: object) -> int:
     return value if isinstance(value, int) else 0
-
-
-def _last_alarm(store: Store, series: SeriesRecord) -> int:
-    """The step of the last alarm; evidence began anew after it."""
-    alarms = store.alarms(series.id)
-    return alarms[-1].step if alarms else 0
 
 
 def acknowledge(store: Store, series: SeriesRecord, reason: str) -> AlarmState:
