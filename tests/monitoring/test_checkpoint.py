@@ -188,12 +188,16 @@ def test_what_is_cut_off_is_refused(end):
         make_detector(PLAN, GOOD[:end])
 
 
-@given(st.integers(2, len(GOOD) - 1), st.integers(0, 7))
+@given(st.integers(0, len(GOOD) - 1), st.integers(0, 7))
 def test_flipped_bits_are_refused(at, bit):
+    """Or were of no meaning, such as those that fill up the last byte before the checksum."""
     flipped = bytearray(GOOD)
     flipped[at] ^= 1 << bit
-    with pytest.raises(UsageError):
-        unpack(bytes(flipped))
+    try:
+        tree = unpack(bytes(flipped))
+    except UsageError:
+        return
+    assert pack(tree) == GOOD
 
 
 RAW = zlib.decompress(GOOD)

@@ -12,7 +12,7 @@ import tollens
 from tollens.auditing.experts import pull_of
 from tollens.auditing.ville import Factors, worst_approx, worst_pure
 from tollens.monitoring import exact, exact_detector, leak
-from tollens.monitoring.data import StepEvents, StepRuns
+from tollens.monitoring.data import Histograms, StepEvents, StepRuns
 from tollens.monitoring.detectors import Runs
 from tollens.monitoring.exact_detector import ExactDetector
 from tollens.monitoring.leak import grid_promises
@@ -349,7 +349,10 @@ def test_every_bet_is_certified(made, monkeypatch, name):
 
     def spy(self, view, promises):
         original(self, view, promises)
-        grids.append((self.log_a, self.log_b))
+        one, none = np.eye(view.cells.size)[:, None], np.zeros((1, view.cells.size))
+        log_a = [self.score(Histograms(cell, none)) for cell in one]
+        log_b = [self.score(Histograms(none, cell)) for cell in one]
+        grids.append((np.stack(log_a, axis=1), np.stack(log_b, axis=1)))
 
     monkeypatch.setattr(leak.GridBets, "__init__", spy)
     setting, rng = Setting(CLAIMS[name]), np.random.default_rng(1)
