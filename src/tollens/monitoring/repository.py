@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from tollens.errors import UsageError
 
 _DIGITS = 12
 """Digits of a commit as a version: fixed, so that a version is the same in a year."""
+
+Handler = Callable[[int, FrameType | None], object] | int
 
 _PLACES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 """What a hook of git sets; commands on another worktree must not see it."""
@@ -60,6 +65,7 @@ class Repository:
         """A temporary worktree at a commit; it is removed whatever happens."""
         folder = Path(tempfile.mkdtemp(prefix="tollens-backfill-")).resolve()
         place = folder / "tree"
+        before = _ending_is_an_interrupt()
         try:
             done = _git(self.top, "worktree", "add", "--detach", str(place), commit.sha)
             if done.returncode:
@@ -70,6 +76,8 @@ class Repository:
             shutil.rmtree(folder, ignore_errors=True)
             if place.exists():
                 _git(self.top, "worktree", "prune")
+            if before is not None:
+                signal.signal(signal.SIGTERM, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +113,13 @@ def find_repository(path: Path) -> Repository:
 def clean_environment() -> dict[str, str]:
     """The environment without the places that a hook of git sets."""
     return {name: value for name, value in os.environ.items() if name not in _PLACES}
+
+
+def _ending_is_an_interrupt() -> Handler | None:
+    """Let SIGTERM raise `KeyboardInterrupt`, as Ctrl-C does; the handler that was there before."""
+    if threading.current_thread() is not threading.main_thread():
+        return None
+    return signal.signal(signal.SIGTERM, signal.default_int_handler) or signal.SIG_DFL
 
 
 def _git(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

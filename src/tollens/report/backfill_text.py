@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from rich.text import Text
 
 from tollens.monitoring.backfill import Backfill, Breaking
 from tollens.report.series_text import STYLES, evidence_words, quoted
-from tollens.report.text import labelled
+from tollens.report.text import labelled, unbroken
 from tollens.rounding import down
 from tollens.serial import number_from_json
 from tollens.witness import witness_from_json
@@ -28,7 +29,8 @@ def backfill_text(found: Backfill, *, width: int = 100) -> Text:
     counts = f"{found.scored:,} scored, {found.failed:,} failed, {found.skipped:,} skipped"
     lines.append(("commits", counts + (f"; {found.known:,} known before" if found.known else "")))
     if found.alarm is not None:
-        lines.append(("close", f"tollens monitor acknowledge {quoted(found.name)} --reason TEXT"))
+        words = f"tollens monitor acknowledge {quoted(found.name)} --reason TEXT"
+        lines.append(("close", unbroken(words)))
     return labelled(lines, STYLES.get(word, "bold yellow"), width=width)
 
 
@@ -54,7 +56,9 @@ def _breaking_lines(breaking: Breaking, repository: str) -> list[tuple[str, str]
         lines.append(("between", f"{between} could not be decided; the break may be there"))
     lines += _verdict_lines(breaking.verdict or {})
     lines.append(("audits", audits))
-    lines.append(("change", f"git -C {quoted(repository)} show {breaking.first.version}"))
+    inside = Path.cwd().resolve().is_relative_to(Path(repository).resolve())
+    where = "" if inside else f" -C {quoted(repository)}"
+    lines.append(("change", unbroken(f"git{where} show {breaking.first.version}")))
     return lines
 
 

@@ -16,7 +16,7 @@ from tollens.monitoring.overview import RECENT, History, Standing
 from tollens.monitoring.state import AlarmState, HistoryRow, MonitorState
 from tollens.monitoring.weights import ARL
 from tollens.report.sparkline import MISSING, bar, sparkline
-from tollens.report.text import labelled, leak_text
+from tollens.report.text import labelled, leak_text, unbroken
 from tollens.rounding import down
 
 STYLES = {
@@ -31,6 +31,7 @@ STYLES = {
 
 _BAR = 12
 _LEAST_SPARK = 10
+_FOLDED = 20
 
 
 def standing_text(row: Standing, *, width: int = 100) -> Text:
@@ -57,7 +58,8 @@ def standing_text(row: Standing, *, width: int = 100) -> Text:
             "open still; other settings do not close it",
         ))  # fmt: skip
     if row.alarm:
-        lines.append(("close", f"tollens monitor acknowledge {quoted(state.name)} --reason TEXT"))
+        words = f"tollens monitor acknowledge {quoted(state.name)} --reason TEXT"
+        lines.append(("close", unbroken(words)))
     return labelled(lines, STYLES[state.word], width=width)
 
 
@@ -84,17 +86,17 @@ def status_table(
         _Column("name", [Text(_name(row)) for row in rows]),
         _Column("state", [Text(row.state.word, STYLES[row.state.word]) for row in rows]),
         _Column("steps", [Text(f"{row.state.steps:,}") for row in rows], "right", leaves=3),
-        _Column("failed", [Text(f"{row.state.failed:,}") for row in rows], "right", leaves=1),
         _Column("evidence", [Text(_share_words(row.state)) for row in rows], "right"),
         _Column("leak", [Text(leak_text(row.state.epsilon_lower)) for row in rows], "right"),
         _Column("version", [Text(short(row.state.version or "-")) for row in rows], leaves=4),
         _Column("age", [Text(_age(row.state, moment)) for row in rows], "right", leaves=2),
     ]
+    if any(row.state.failed for row in rows):
+        failed = [Text(f"{row.state.failed:,}") for row in rows]
+        columns.insert(3, _Column("failed", failed, "right", leaves=1))
+    columns[0].folds = _needed(columns) + 3 + _LEAST_SPARK > width
+    _make_room(columns, width, _LEAST_SPARK)
     free = width - _needed(columns) - 3
-    while free < _LEAST_SPARK and any(column.leaves for column in columns):
-        leaving = min((column for column in columns if column.leaves), key=lambda c: c.leaves)
-        columns.remove(leaving)
-        free = width - _needed(columns) - 3
     if free >= _LEAST_SPARK:
         wide = min(free, RECENT)
         title = f"last {RECENT} steps" if wide >= 14 else f"last {RECENT}"
@@ -207,7 +209,7 @@ def _name(row: Standing) -> str:
 
 def _share_words(state: MonitorState) -> str:
     value = "-" if math.isinf(state.evidence) else f"{state.evidence:.2f}"
-    return f"{value} of {state.threshold:.2f}"
+    return f"{value} / {state.threshold:.2f}"
 
 
 def _age(state: MonitorState, now: datetime) -> str:
@@ -236,10 +238,9 @@ def _steps_table(found: History, width: int) -> Table:
         _Column("recorded, UTC", [Text(when(row.recorded_at)) for row in found.rows], leaves=1),
     ]
     remarks = [_remark(row, marks.get(row.number, [])) for row in found.rows]
-    if any(remarks):
-        room = min(max(len(remark.plain) for remark in remarks), 24)
-        while width - _needed(columns) - 3 < room and any(c.leaves for c in columns):
-            columns.remove(min((c for c in columns if c.leaves), key=lambda c: c.leaves))
+    longest = max(remark.cell_len for remark in remarks)
+    _make_room(columns, width, min(longest, 24) if longest else -3)
+    if longest:
         columns.append(_Column("remark", remarks, folds=True))
     return _table(columns)
 
@@ -304,7 +305,14 @@ class _Column:
 
     @property
     def width(self) -> int:
-        return max([len(self.title), *(cell.cell_len for cell in self.cells)])
+        longest = max([len(self.title), *(cell.cell_len for cell in self.cells)])
+        return min(longest, _FOLDED) if self.folds else longest
+
+
+def _make_room(columns: list[_Column], width: int, wanted: int) -> None:
+    """Take columns away until another of width `wanted` fits, or none may leave."""
+    while width - _needed(columns) - 3 < wanted and any(column.leaves for column in columns):
+        columns.remove(min((c for c in columns if c.leaves), key=lambda c: c.leaves))
 
 
 def _needed(columns: Sequence[_Column]) -> int:
@@ -313,12 +321,13 @@ def _needed(columns: Sequence[_Column]) -> int:
 
 def _table(columns: Sequence[_Column]) -> Table:
     table = Table()
-    for i, column in enumerate(columns):
+    for column in columns:
         table.add_column(
             column.title,
             justify="right" if column.justify == "right" else "left",
-            no_wrap=i > 0 and not column.folds,
-            overflow="fold" if i == 0 or column.folds else "ellipsis",
+            no_wrap=not column.folds,
+            overflow="fold" if column.folds else "ellipsis",
+            width=column.width if column is columns[0] else None,
         )
     for cells in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*cells)

@@ -26,6 +26,8 @@ STYLES = {
 }
 """The colour of each outcome, the same everywhere."""
 
+_HELD = "\N{NO-BREAK SPACE}"
+
 
 def console(stream: IO[str], *, color: bool = True) -> Console:
     """A console that colours only terminals and never cuts what is piped."""
@@ -55,11 +57,23 @@ def labelled(lines: Sequence[tuple[str, str]], style: str, *, width: int = 100) 
     indent = max(len(label) for label, _ in lines) + 2
     out = Text()
     for i, (label, text) in enumerate(lines):
-        wrapped = textwrap.wrap(text, max(width - indent, 6), break_long_words=False) or [""]
+        if text.startswith(_HELD):
+            wrapped = [text.removeprefix(_HELD)]
+        else:
+            wrapped = textwrap.wrap(text, max(width - indent, 6), break_long_words=False) or [""]
         out.append("\n" if i else "")
         out.append(f"{label:<{indent}}", "dim" if i else style)
         out.append(("\n" + " " * indent).join(wrapped), "" if i else "bold")
     return out
+
+
+def unbroken(text: str) -> str:
+    """A text that `labelled` leaves on one line, such as a command.
+
+    >>> print(labelled([("do", unbroken("cp here there"))], "bold", width=12).plain)
+    do  cp here there
+    """
+    return _HELD + text
 
 
 def verdict_table(rows: Sequence[tuple[str, Verdict]], *, title: str | None = None) -> Table:
