@@ -292,6 +292,12 @@ def test_small_bytes_that_become_large_ones_are_refused_within_bounds():
     assert peak_of(zlib.compress(len(header).to_bytes(8, "little") + header)) < 2**27
 
 
+def test_what_could_not_be_read_again_is_not_written():
+    for tree in ({"x" * 2**24: 1}, {"array": np.zeros(2**25 + 1)}):
+        with pytest.raises(UsageError, match="may have"):
+            pack(tree)
+
+
 @pytest.mark.parametrize(
     "arrays",
     [

@@ -595,6 +595,17 @@ def test_constants_that_differ_raise_the_alarm_at_once(place, values):
         assert state.epsilon_lower > 1
 
 
+def test_outputs_that_are_too_large_to_be_kept_do_not_end_the_series(place):
+    def long_names(rows, rng):
+        return {f"{rng.random()}" * 30_000: 1}
+
+    with opened(place, pairs=30) as monitor:
+        step(monitor)
+        with pytest.raises(UsageError, match="may have"):
+            step(monitor, long_names, "v2")
+        assert step(monitor, version="v3").steps == 2
+
+
 def test_outputs_may_change_their_type(place):
     for seed in range(3):
         with opened(place, f"name {seed}", seed=seed) as monitor:

@@ -30,6 +30,8 @@ Tree = object
 def pack(tree: Tree) -> bytes:
     """Bytes of dictionaries, lists, texts, numbers and arrays of 64-bit numbers.
 
+    `UsageError` where there are more of them than `unpack` would read.
+
     >>> unpack(pack({"counts": np.arange(3.0), "steps": 7}))["counts"].tolist()
     [0.0, 1.0, 2.0]
     """
@@ -51,6 +53,12 @@ def pack(tree: Tree) -> bytes:
     header["arrays"] = [[array.dtype.str, list(array.shape)] for array in arrays]
     text = json.dumps(header, allow_nan=False).encode("utf-8")
     parts = [len(text).to_bytes(8, "little"), text, *(array.tobytes() for array in arrays)]
+    size = sum(map(len, parts))
+    if len(text) > LARGEST_HEADER or size > LARGEST:
+        raise UsageError(
+            f"what is to be kept of this step has {size} bytes, {len(text)} of them names; it may "
+            f"have {LARGEST} and {LARGEST_HEADER}: release outputs with fewer numbers or names"
+        )
     return zlib.compress(b"".join(parts), 1)
 
 
