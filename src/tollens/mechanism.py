@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tollens.claim import Claim
 from tollens.errors import MechanismError, TollensError, UsageError
+from tollens.noise import drawing, draws_here
 from tollens.outputs import Raised
 
 Batch = Sequence[object] | NDArray[np.generic]
@@ -100,7 +101,7 @@ def from_callable(function: object, *, name: str | None = None) -> Mechanism:
     """The mechanism of a `Batched` or of a callable of `(data)` or `(data, rng)`.
 
     A callable gets a generator if it has a parameter named `rng`, or a second one without a
-    default.
+    default. One that draws from `tollens.noise` needs none: its draws come from our stream.
 
     >>> from_callable(lambda data, rng: data + rng.normal()).takes_rng
     True
@@ -124,7 +125,8 @@ def from_callable(function: object, *, name: str | None = None) -> Mechanism:
         )
     label = name or _name_of(function)
     style = _rng_style(function, label)
-    return Mechanism(label, functools.partial(_sample_each, function, style), style != "none")
+    ours = style != "none" or draws_here(function)
+    return Mechanism(label, functools.partial(_sample_each, function, style), ours)
 
 
 def _rng_style(function: Callable[..., object], label: str) -> str:
@@ -155,6 +157,13 @@ def _rng_style(function: Callable[..., object], label: str) -> str:
 def _sample_each(
     function: Callable[..., object], style: str, data: object, n: int, rng: np.random.Generator
 ) -> Batch:
+    with drawing(rng):
+        return _outputs(function, style, data, n, rng)
+
+
+def _outputs(
+    function: Callable[..., object], style: str, data: object, n: int, rng: np.random.Generator
+) -> list[object]:
     outputs: list[object] = []
     for _ in range(n):
         try:
@@ -180,7 +189,8 @@ class BatchFailed(TollensError):  # noqa: N818 - a turn of events, not an error 
 
 def _sample_batched(function: Batched, data: object, n: int, rng: np.random.Generator) -> Batch:
     try:
-        return function(data, n, rng)
+        with drawing(rng):
+            return function(data, n, rng)
     except (KeyboardInterrupt, TimeIsUp):
         raise
     except BaseException as error:
