@@ -20,7 +20,7 @@ import click
 
 import tollens
 from tollens import cli
-from tollens.settings import KEYS
+from tollens.settings import KEYS, MONITOR_KEYS, Key
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "benchmarks" / "results" / "bench.md"
@@ -59,7 +59,15 @@ def command_line() -> str:
         "The file is the nearest `tollens.toml`, or `pyproject.toml` with a table "
         "`[tool.tollens]`, in the working folder or above it; `--config FILE` names another. "
         "An unknown key is an error, with a suggestion.",
-        _table(("key", "environment", "value", "default", "meaning"), _settings()),
+        _table(("key", "environment", "value", "default", "meaning"), _settings(KEYS, "TOLLENS_")),
+        "`tollens monitor` reads a table of its own, `[tool.tollens.monitor]`, because its alpha "
+        "and its method mean something else. `store`, `delta`, `seed`, `workers` and `timeout` may "
+        "also stand in `[tool.tollens]` and in variables such as `TOLLENS_STORE`. A relative path "
+        "of a store in a file is seen from the folder of that file.",
+        _table(
+            ("key", "environment", "value", "default", "meaning"),
+            _settings(MONITOR_KEYS, "TOLLENS_MONITOR_"),
+        ),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -102,8 +110,15 @@ def _options(command: click.Command) -> tuple[list[tuple[str, str]], list[tuple[
     for option in command.params:
         if isinstance(option, click.Option):
             row = (f"`{' '.join(filter(None, (option.opts[-1], _value(option))))}`", _help(option))
-            (common if option.name in shared else own).append(row)
+            usual = option.name in shared and _value(option) in _usual_values(option.name)
+            (common if usual else own).append(row)
     return own, common
+
+
+def _usual_values(name: str | None) -> list[str]:
+    """What an option takes in `audit`."""
+    options = [p for p in cli.audit.params if isinstance(p, click.Option)]
+    return [_value(option) for option in options if option.name == name]
 
 
 def _value(option: click.Option) -> str:
@@ -111,7 +126,7 @@ def _value(option: click.Option) -> str:
         return ""
     if isinstance(option.type, click.Choice):
         return "\\|".join(str(choice) for choice in option.type.choices)
-    return option.metavar or option.type.name.upper()
+    return (option.metavar or option.type.name.upper()).replace("|", "\\|")
 
 
 def _help(option: click.Option) -> str:
@@ -123,27 +138,32 @@ def _help(option: click.Option) -> str:
 
 def _exit_codes() -> list[tuple[str, str]]:
     return [
-        (f"{cli.REFUTED}", "something was refuted (wins over all below; `--exit-zero` makes it 0)"),
+        (
+            f"{cli.REFUTED}",
+            "something was refuted, or an alarm is open (wins over all below; `--exit-zero` makes "
+            "it 0)",
+        ),
         (f"{cli.WRONG_USE}", "wrong use or wrong settings; `check`: a promise could not be tested"),
         (
             f"{cli.NOTHING_DECIDED}",
-            'nothing could be decided, or nothing was tested: "tested nothing" is never 0',
+            'nothing could be decided, or nothing was tested: "tested nothing" is never 0; '
+            "`monitor`: the version could not be run, or there is no series",
         ),
         ("0", "at least one promise was tested, and nothing was refuted"),
         (f"{cli.INTERRUPTED}", "interrupted; the verdict so far is printed first"),
     ]
 
 
-def _settings() -> list[tuple[str, ...]]:
+def _settings(keys: dict[str, Key], prefix: str) -> list[tuple[str, ...]]:
     return [
         (
             f"`{name}`",
-            f"`TOLLENS_{name.upper()}`",
+            f"`{prefix}{name.upper().replace('-', '_')}`",
             key.kind,
             "none" if key.default is None else f"`{key.default}`",
             _cell(key.help),
         )
-        for name, key in KEYS.items()
+        for name, key in keys.items()
     ]
 
 

@@ -129,6 +129,7 @@ def located(alarm: AlarmRecord) -> AlarmState:
             epsilon_lower=_number(details["epsilon_lower"], 0.0),
             acknowledged_at=alarm.acknowledged_at,
             reason=alarm.reason,
+            peak=None if details.get("peak") is None else _number(details["peak"], 0.0),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(

@@ -38,7 +38,10 @@ class LikelyBreak:
 
 @dataclass(frozen=True, slots=True)
 class AlarmState:
-    """An alarm: when it was raised, what was known then, and whether somebody acknowledged it."""
+    """An alarm: when it was raised, what was known then, and whether somebody acknowledged it.
+
+    `peak` is the largest evidence within the step that raised it; after the step it may be less.
+    """
 
     step: int
     version: str
@@ -48,6 +51,7 @@ class AlarmState:
     epsilon_lower: float
     acknowledged_at: datetime | None = None
     reason: str | None = None
+    peak: float | None = None
 
     def to_dict(self) -> Json:
         """Plain JSON data."""

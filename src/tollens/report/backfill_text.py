@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from rich.text import Text
@@ -54,7 +53,7 @@ def _breaking_lines(breaking: Breaking, repository: str) -> list[tuple[str, str]
     if breaking.untested:
         between = ", ".join(commit.version for commit in breaking.untested)
         lines.append(("between", f"{between} could not be decided; the break may be there"))
-    lines += _verdict_lines(breaking.verdict or {})
+    lines += _verdict_lines(breaking)
     lines.append(("audits", audits))
     inside = Path.cwd().resolve().is_relative_to(Path(repository).resolve())
     where = "" if inside else f" -C {quoted(repository)}"
@@ -62,11 +61,13 @@ def _breaking_lines(breaking: Breaking, repository: str) -> list[tuple[str, str]
     return lines
 
 
-def _verdict_lines(verdict: Mapping[str, object]) -> list[tuple[str, str]]:
+def _verdict_lines(breaking: Breaking) -> list[tuple[str, str]]:
+    verdict = breaking.verdict or {}
     lines = []
     if verdict.get("witness"):
         lines.append(("witness", witness_from_json(verdict["witness"]).describe()))
     leak = number_from_json(verdict.get("epsilon_lower", 0.0), "epsilon_lower")
     if leak > 0:
-        lines.append(("leak", f"epsilon >= {down(leak)}, certified"))
+        error = f"certified with error probability {breaking.alpha:.2g}"
+        lines.append(("leak", f"epsilon >= {down(leak)}, {error}"))
     return lines

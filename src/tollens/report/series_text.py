@@ -177,8 +177,8 @@ def _alarm_lines(alarm: AlarmState) -> list[tuple[str, str]]:
     lines = [("broke", f"likely at step {place.step}, {_between(alarm)}")]
     if place.earliest != place.latest:
         lines.append(("", f"or at another of the steps {place.earliest} to {place.latest}"))
-    if alarm.step != place.step:
-        lines.append(("noticed", f"at step {alarm.step}, version {short(alarm.version)}"))
+    reached = "" if alarm.peak is None else f", where evidence reached {alarm.peak:.2f}"
+    lines.append(("noticed", f"at step {alarm.step}, version {short(alarm.version)}{reached}"))
     if alarm.witness is not None:
         lines.append(("witness", alarm.witness.describe()))
     return lines
@@ -193,13 +193,11 @@ def _between(alarm: AlarmState) -> str:
 
 def _leak_words(row: Standing) -> str:
     leak = row.state.epsilon_lower
+    if row.state.method != "exact":
+        return "none is certified by the Brownian method"
     if leak <= 0:
         return f"no lower bound for the epsilon of now (at delta = {row.delta:g})"
-    how = (
-        f"certified with error probability {row.alpha:g}"
-        if row.state.method == "exact"
-        else "an approximation"
-    )
+    how = f"certified with error probability {row.alpha:g}"
     return f"epsilon >= {down(leak)} at delta = {row.delta:g} now, {how}"
 
 
