@@ -428,7 +428,7 @@ def monitor_constants() -> str:
         row(leak, "SHARE", "part of alpha that pays for the bound on the leak"),
         (
             "`monitoring.leak.GRID`",
-            f"{len(grid)} from {grid[0]:g} to {grid[-1]:g}",
+            grid,
             "values it may take",
         ),
         row(small_counts, "WARN", "times alpha from which the Brownian monitor warns"),

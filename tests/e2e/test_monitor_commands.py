@@ -346,9 +346,15 @@ def test_acknowledging_closes_the_alarm_and_says_which(monitor):
     again = monitor("acknowledge", "count", "--reason", "twice")
     assert again.returncode == 2
     assert "no open alarm" in again.stderr
-    assert monitor("status").returncode == 0
+    (now,) = monitor.document("status")["series"]
+    assert (now["word"], now["evidence"]) == ("quiet", "-Infinity"), "evidence starts anew"
+    assert monitor.step("no_such_name", "v1b").returncode == 3
+    (now,) = monitor.document("status")["series"]
+    assert now["evidence"] == "-Infinity", "a failed step brings no evidence back"
     assert monitor.step("right_noise", "v2").returncode == 0
-    assert "alarm, closed: noise was halved" in monitor("history", "count").stdout
+    (closed,) = monitor.document("history", "count")["alarms"]
+    assert closed["reason"] == "noise was halved; fixed in v2"
+    assert "alarm, closed:" in monitor("history", "count").stdout
 
 
 def test_migrating_a_store_of_this_version_changes_nothing(alarmed):

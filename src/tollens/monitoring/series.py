@@ -58,6 +58,7 @@ def state_of(
     moment = series.opened_at if last is None else last.recorded_at
     waited = ((now or datetime.now(UTC)) - moment).total_seconds()
     stale = series.stale_after is not None and waited > series.stale_after
+    anew = newest is not None and _begins_anew(store, series, newest)
     said = list(notes)
     if stale:
         said.append(
@@ -68,7 +69,7 @@ def state_of(
         name=series.name,
         method=str(series.settings.get("method")),
         alarm=newest is not None and newest.acknowledged_at is None,
-        evidence=-math.inf if last is None else last.log_e_value,
+        evidence=-math.inf if last is None or anew else last.log_e_value,
         threshold=_number(
             summary.get("threshold"), -math.log(_number(series.settings["alpha"], 1))
         ),
@@ -81,6 +82,15 @@ def state_of(
         stale=stale,
         raised=None if newest is None else located(newest),
         notes=tuple(said),
+    )
+
+
+def _begins_anew(store: Store, series: SeriesRecord, newest: AlarmRecord) -> bool:
+    """Whether the last alarm is closed, and no step was scored since."""
+    closed = newest.acknowledged_at
+    return closed is not None and not any(
+        step.outcome == "scored" and step.recorded_at > closed
+        for step in store.steps(series.id, after=newest.step)
     )
 
 

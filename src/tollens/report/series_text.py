@@ -113,7 +113,8 @@ def history_parts(found: History, *, width: int = 120) -> list[RenderableType]:
         parts += [Text(), _steps_table(found, width)]
     hidden = found.standing.state.steps + found.standing.state.failed - len(found.rows)
     if hidden > 0:
-        parts.append(Text(f"{hidden:,} earlier steps are not shown; --last K shows more", "dim"))
+        steps = "step is" if hidden == 1 else "steps are"
+        parts.append(Text(f"{hidden:,} earlier {steps} not shown; --last K shows more", "dim"))
     if found.older:
         parts += [Text(), Text("older series of this name", "bold")]
         parts += [Text(_older_words(row), "dim") for row in found.older]
