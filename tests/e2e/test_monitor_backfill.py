@@ -142,7 +142,12 @@ def test_commits_before_the_mechanism_are_skipped(tmp_path):
     git(folder, "commit", "--quiet", "--message", "here it is")
     done = backfill(folder, "--range", "main~1..main", "--format", "json")
     assert json.loads(done.stdout)["scored"] == 1
-    never = backfill(folder, "--range", "main~2..main~1", "--store", "other.db")
+    changed = (folder / "counts.py").read_text().replace("size=n)", "size=n - 1)")
+    (folder / "counts.py").write_text(changed)
+    git(folder, "commit", "--quiet", "--all", "--message", "one output too few")
+    document = json.loads(backfill(folder, "--range", "main~3..main", "--format", "json").stdout)
+    assert (document["scored"], document["failed"], document["known"]) == (1, 2, 1)
+    never = backfill(folder, "--range", "main~3..main~2", "--store", "other.db")
     assert never.returncode == 2
     assert "no commit of the range could be run" in never.stderr
 

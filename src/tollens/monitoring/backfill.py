@@ -19,7 +19,7 @@ from tollens.monitoring.first_refuted import first_refuted, most_audits
 from tollens.monitoring.monitor import FIRST_RUN, record_failure
 from tollens.monitoring.overview import Standing, open_alarms, standing
 from tollens.monitoring.repository import Commit, find_repository
-from tollens.monitoring.runner import WRONG_USE, Answer, Runner
+from tollens.monitoring.runner import Answer, Runner
 from tollens.monitoring.series import in_force
 from tollens.serial import to_jsonable
 from tollens.store import SeriesRecord, StepRecord, Store
@@ -160,7 +160,7 @@ class _Walk:
             why = answer.error.removeprefix(f"version {commit.version} could not be run: ")
             return f"failed: {why}"
         series = self.series()
-        if answer.code == WRONG_USE or series is None:
+        if series is None:  # nowhere to record it: claim and pair are not known yet
             self.skipped += 1
             return f"skipped: {answer.error}"
         run_id = self._step.run_id or FIRST_RUN

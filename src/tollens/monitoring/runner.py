@@ -20,15 +20,11 @@ from tollens.monitoring.repository import Commit, Repository, Worktree, clean_en
 from tollens.settings import MONITOR_KEYS
 from tollens.targets import split_target
 
-WRONG_USE = 2
-"""The exit code of a command that recorded nothing because it was used wrongly."""
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a process said: its exit code, its document, and what went wrong."""
+    """What a process said: its document, and what went wrong."""
 
-    code: int
     document: Mapping[str, object]
     error: str
 
@@ -126,9 +122,9 @@ def _answer(done: subprocess.CompletedProcess[str]) -> Answer:
     if not isinstance(document, dict):
         words = f"ended with {done.returncode}" if done.returncode >= 0 else "was killed"
         tail = done.stderr.strip().splitlines()[-1:]
-        return Answer(done.returncode, {}, ": ".join([f"the process {words}", *tail]))
+        return Answer({}, ": ".join([f"the process {words}", *tail]))
     said = document.get("findings") or document.get("notes") or []
-    return Answer(done.returncode, document, "; ".join(str(one) for one in said))
+    return Answer(document, "; ".join(str(one) for one in said))
 
 
 def _within(target: str, repository: Repository) -> str:
