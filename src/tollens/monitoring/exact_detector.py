@@ -71,8 +71,9 @@ class ExactDetector:
         notes = []
         if isinstance(plan.horizon, int) and self._steps > plan.horizon:
             notes.append(
-                f"the horizon of {plan.horizon} steps is used up: a break that begins now is no "
-                "longer looked for; open a series with a longer horizon or none"
+                f"the horizon of {plan.horizon} steps is used up: steps from now on "
+                "get no weight of their own, so that a new break may be found late or not at all; "
+                "open a series with a longer horizon or none"
             )
         return Reading(
             float(scored.path[-1]), peak, threshold, lower, trace, witness, summary,

@@ -17,7 +17,7 @@ from tollens.serial import to_jsonable
 
 METHODS = ("exact", "brownian")
 DEFAULT_DELTA = 1e-5
-FEWEST_PAIRS = 20
+FEWEST_PAIRS, MOST_PAIRS = 20, 10_000_000
 
 _LONGEST_WAIT = 1e12
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -107,8 +107,14 @@ def make_plan(
         findings.append(f"alpha is {alpha}; it must lie strictly between 0 and 1")
     if not _real(beta) or not 0 <= beta < 0.5:
         findings.append(f"beta is {beta}; it must lie in [0, 0.5)")
-    if isinstance(pairs, bool) or not isinstance(pairs, int) or pairs < FEWEST_PAIRS:
-        findings.append(f"pairs is {pairs}; use at least {FEWEST_PAIRS} pairs of runs a step")
+    if (
+        isinstance(pairs, bool)
+        or not isinstance(pairs, int)
+        or not (FEWEST_PAIRS <= pairs <= MOST_PAIRS)
+    ):
+        findings.append(
+            f"pairs is {str(pairs)[:40]}; use {FEWEST_PAIRS} to {MOST_PAIRS:,} pairs of runs a step"
+        )
     if delta is not None and not (_real(delta) and 0 <= delta <= 1):
         findings.append(f"delta is {delta}; it must lie in [0, 1]")
     if method == "brownian":

@@ -14,6 +14,9 @@ from tollens.outputs import Raised
 from tollens.sampling import open_runs
 from tollens.streams import EvidenceStream, fresh_seed
 
+TRIED = 2
+"""Pairs after which a version is given up of which no run finished in time."""
+
 BLOCK = 64
 """Pairs drawn at a time from a mechanism that makes one output a call."""
 
@@ -66,11 +69,19 @@ def _drawn(
     """n outputs on both sides; `BatchFailed` where a batch fails."""
     size = n if mechanism.vectorised else BLOCK * workers
     parts: list[tuple[Batch, Batch]] = []
+    made = 0
     with open_runs(mechanism, EvidenceStream(seed), workers=workers, timeout=timeout) as runs:
-        for block, start in enumerate(range(0, n, size)):
-            parts.append(runs.both(pair, block, min(size, n - start), coupled=False))
+        while made < n:
+            # a version that hangs is known by its first runs: the others would all be waited for
+            careful = timeout is not None and not mechanism.vectorised and not parts
+            several = min(TRIED if careful else size, n - made)
+            parts.append(runs.both(pair, len(parts), several, coupled=False))
+            made += several
+            last = _only_raises(parts[0]) if len(parts) == 1 else None
+            if careful and last is not None and last.type == "Timeout":
+                raise VersionFailed(f"no run finished within {timeout:g} s on either input")
             if progress is not None:
-                progress(min(start + size, n), n)
+                progress(made, n)
     x, y = (_joined([part[side] for part in parts]) for side in (0, 1))
     return x, y
 
