@@ -51,7 +51,7 @@ def drawing(rng: np.random.Generator) -> Iterator[None]:
 
 
 def laplace(scale: Real) -> float:
-    """A draw from the Laplace distribution around 0: density exp(-|z|/scale)/(2 scale)."""
+    """A draw from the Laplace distribution around 0: density exp(-abs(z)/scale)/(2 scale)."""
     return float(_stream().laplace(0.0, _positive("laplace", "scale", scale)))
 
 

@@ -20,7 +20,7 @@ from typing import Self
 
 from tollens.adapters import adapt
 from tollens.claim import Claim
-from tollens.errors import TargetError, UsageError
+from tollens.errors import MechanismError, TargetError, UsageError
 from tollens.mechanism import Mechanism
 from tollens.monitoring.archive import alarm_details, packed, recent_steps
 from tollens.monitoring.detectors import Counts, Runs, check_counts
@@ -145,8 +145,8 @@ class Monitor:
     ) -> MonitorState:
         """Run this version on both inputs, score the runs, and say how the series stands.
 
-        A version that cannot be loaded or run is recorded as a failed step, and the series goes
-        on. A step that is sent again (same `version` and `run_id`) counts once. Workers load a
+        A version that cannot be loaded or run, or that breaks the contract of a run, is recorded
+        as a failed step, and the series goes on. A step that is sent again (same `version` and `run_id`) counts once. Workers load a
         mechanism that cannot be sent to them from its text form, `target`. Nothing is recorded
         where this raises.
         """
@@ -168,7 +168,7 @@ class Monitor:
                 ready, pair, self.plan.pairs, seed=seed, workers=self._options.workers,
                 timeout=self._options.timeout, progress=progress,
             )  # fmt: skip
-        except (VersionFailed, TargetError) as error:
+        except (VersionFailed, TargetError, MechanismError) as error:
             record_failure(self._store, series, version, run_id, str(error))
             return self._state(f"version {version} could not be run: {error}")
         extra = {"seed": seed, "replayable": ready.takes_rng, "mechanism": ready.name}
