@@ -21,7 +21,7 @@ import pytest
 
 import tollens
 from tollens.adapters import adapt
-from tollens.errors import StoreError, TollensError, UsageError
+from tollens.errors import StoreError, UsageError
 from tollens.mechanism import from_callable
 from tollens.monitoring.archive import unpacked
 from tollens.monitoring.detectors import Runs
@@ -338,9 +338,9 @@ def test_a_version_that_hangs_is_a_failed_step(place):
 @pytest.mark.parametrize("batch", [lambda rows, n, rng: [1], lambda rows, n, rng: 5])
 def test_a_batch_of_a_wrong_length(place, batch):
     with opened(place) as monitor:
-        with pytest.raises(TollensError):
-            step(monitor, tollens.batched(batch))
-        assert monitor.state.steps == 0
+        state = step(monitor, tollens.batched(batch))
+        assert (state.word, state.steps, state.failed) == ("failing", 0, 1)
+        assert "a batched mechanism" in str(state)
 
 
 def test_an_output_that_cannot_be_looked_at(place):

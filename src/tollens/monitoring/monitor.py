@@ -146,9 +146,9 @@ class Monitor:
         """Run this version on both inputs, score the runs, and say how the series stands.
 
         A version that cannot be loaded or run, or that breaks the contract of a run, is recorded
-        as a failed step, and the series goes on. A step that is sent again (same `version` and `run_id`) counts once. Workers load a
-        mechanism that cannot be sent to them from its text form, `target`. Nothing is recorded
-        where this raises.
+        as a failed step, and the series goes on. A step that is sent again (same `version` and
+        `run_id`) counts once. Workers load a mechanism that cannot be sent to them from its text
+        form, `target`. Nothing is recorded where this raises.
         """
         pair = as_pair(neighbours)
         run_id = FIRST_RUN if run_id is None else run_id
