@@ -37,8 +37,9 @@ test: $(STAMP)   ## everything that must hold: style, types, directions, tests, 
 bench: $(STAMP)  ## the benchmark tables with their targets, ten minutes (BENCH=--full: hours)
 	$(BIN)/python -m benchmarks.bench $(BENCH)
 
-calibrate: $(STAMP)  ## false alarms at the boundary, in full: hours, goes on where it stopped
+calibrate: $(STAMP)  ## false alarms in full, and the monitor's delays: hours, the first goes on where it stopped
 	$(BIN)/python -m benchmarks.calibrate $(CALIBRATE)
+	$(BIN)/python -m benchmarks.bench --full --only monitor -o benchmarks/results/full
 
 docs: $(STAMP)   ## generate and build the documentation
 	$(BIN)/python docs/generate.py

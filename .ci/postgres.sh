@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # A throw-away PostgreSQL for the tests of the store.
-#   eval "$(bash .ci/postgres.sh start)"    starts one unless it runs, sets TOLLENS_TEST_POSTGRES
+#   eval "$(bash .ci/postgres.sh start)"    starts one unless it runs, sets POSTGRES_FOR_TESTS
 #   bash .ci/postgres.sh stop               stops it and removes its folder
-# It listens on a socket in a folder of its own, TOLLENS_POSTGRES_DIR (by default one for each user
+# It listens on a socket in a folder of its own, POSTGRES_FOR_TESTS_DIR (by default one for each user
 # and checkout); it writes nothing to disk for safety, so keep nothing in it.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
-folder=${TOLLENS_POSTGRES_DIR:-${TMPDIR:-/tmp}/tollens-pg-$(id -u)-$(cksum <<<"$here" | cut -d' ' -f1)}
+folder=${POSTGRES_FOR_TESTS_DIR:-${TMPDIR:-/tmp}/tollens-pg-$(id -u)-$(cksum <<<"$here" | cut -d' ' -f1)}
 
 say() { echo "$*" >&2; }
 
@@ -39,7 +39,7 @@ running() { [ -f "$folder/data/PG_VERSION" ] && as_owner "$bin/pg_ctl" -D "$fold
 # only a folder that this script made, or an empty one, is removed
 remove() {
   if [ -n "$(ls -A "$folder" 2>/dev/null)" ] && [ ! -f "$folder/password" ]; then
-    say "$folder holds something else; set TOLLENS_POSTGRES_DIR to a folder that is not there"
+    say "$folder holds something else; set POSTGRES_FOR_TESTS_DIR to a folder that is not there"
     exit 1
   fi
   rm -rf "$folder"
@@ -56,10 +56,10 @@ start() {
       --auth=scram-sha-256 -E UTF8 --locale=C --no-sync >"$folder/log" 2>&1 ||
       { cat "$folder/log" >&2; exit 1; }
     as_owner "$bin/pg_ctl" -D "$folder/data" -l "$folder/data/log" -w -t 60 \
-      -o "-k '$folder' -c listen_addresses= -c fsync=${TOLLENS_POSTGRES_FSYNC:-off}" start >/dev/null ||
+      -o "-k '$folder' -c listen_addresses= -c fsync=${POSTGRES_FOR_TESTS_FSYNC:-off}" start >/dev/null ||
       { cat "$folder/data/log" >&2; exit 1; }
   fi
-  echo "export TOLLENS_TEST_POSTGRES='postgresql://tollens:tollens@/postgres?host=$folder'"
+  echo "export POSTGRES_FOR_TESTS='postgresql://tollens:tollens@/postgres?host=$folder'"
 }
 
 stop() {

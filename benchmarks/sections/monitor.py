@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from operator import ge
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,13 @@ ABLATIONS = (200, 500, 1000, 2000)
 LONG = 1000
 
 
+EVENTS: dict[str, dict[str, Callable[[object], bool]]] = {
+    "event": {"E": bool},
+    "panel": {f"output <= {edge:g}": partial(ge, edge) for edge in monitor_brownian.EDGES},
+}
+"""The events that the exact monitor is given, by method; `learned` has none."""
+
+
 class Key(NamedTuple):
     """One simulation: scenarios that share their start, the method, pairs a step, steps."""
 
@@ -55,7 +63,7 @@ def plan_of(key: Key) -> Plan:
     """The plan of a simulation."""
     return make_plan(
         CLAIM, method="exact", alpha=ALPHA, horizon=key.horizon, beta=0.25, pairs=key.pairs,
-        events=None if key.method == "learned" else {"E": bool}, delta=None,
+        events=EVENTS.get(key.method), delta=None,
     )  # fmt: skip
 
 
@@ -121,13 +129,14 @@ def measure(runner: Runner) -> list[Row]:
     given = [Key((name,), "event") for name in TARGETS]
     rare = [Key((), "event", p_prime=p) for p in RARE]
     small = [Key((name,), "learned", pairs=n) for name in "bd" for n in ABLATIONS if n != PAIRS]
+    panel = [Key((name,), "panel") for name in "ab"]
     long = [Key((name,), "learned", horizon=LONG) for name in "bd"] if runner.full else []
     runs = {"learned": runner.runs, "event": runner.runs}
     few = max(1, runner.runs // 4)
     scenarios = runner.repeat(delays, [*groups, *given], runs=lambda key: runs[key.method])
     alarms = runner.repeat(boundary, rare)
     ablations = runner.repeat(
-        delays, [*small, *long], runs=lambda key: runner.runs if runner.full else few
+        delays, [*small, *panel, *long], runs=lambda key: runner.runs if runner.full else few
     )
     learned = {
         name: [run[name] for run in found]
@@ -146,7 +155,7 @@ def measure(runner: Runner) -> list[Row]:
     rows += [
         _row(f"{key.names[0]}, n = {key.pairs}, T = {key.horizon}", "learned",
              [run[key.names[0]] for run in found], None)
-        for key, found in zip([*small, *long], ablations, strict=True)
+        for key, found in zip([*small, *panel, *long], ablations, strict=True)
     ]  # fmt: skip
     rows += [_published(row) for row in monitor_brownian.ablation_rows()]
     rows += [_published(row) for row in monitor_brownian.panel_rows()]

@@ -18,9 +18,9 @@ NOW = datetime(2024, 2, 29, 23, 59, 59, 123456, tzinfo=UTC)
 @pytest.fixture
 def server():
     """The URL of the server for tests; CI must have one."""
-    url = os.environ.get("TOLLENS_TEST_POSTGRES")
+    url = os.environ.get("POSTGRES_FOR_TESTS")
     if url is None:
-        missing = "TOLLENS_TEST_POSTGRES is not set; eval what .ci/postgres.sh start prints"
+        missing = "POSTGRES_FOR_TESTS is not set; eval what .ci/postgres.sh start prints"
         if os.environ.get("CI") == "true":
             pytest.fail(missing)
         pytest.skip(missing)

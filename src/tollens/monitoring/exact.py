@@ -37,10 +37,10 @@ from tollens.monitoring.rungs import PERIODS, Bets, Rung, make_bets
 
 Array = NDArray[np.float64]
 
-LEARN_AT = (1, 2, 4, 8, 12, 20, 32, 64)
+LEARN_AT = (1, 3, 8, 20, 48)
 """Sub-batches of a step after which its own runs are learned from."""
 
-LEAK_AT = (0, 4, 32)
+LEAK_AT = (0, 3, 20)
 """Sub-batches at which the bets on the size of the leak are made."""
 
 RECENT = 1
@@ -185,7 +185,7 @@ def _pieces(batches: int) -> Iterator[tuple[int, int]]:
     """First and end of the runs of sub-batches between which is learned.
 
     >>> list(_pieces(15))
-    [(0, 1), (1, 2), (2, 4), (4, 8), (8, 12), (12, 15)]
+    [(0, 1), (1, 3), (3, 8), (8, 15)]
     """
     edges = [0, *(batch for batch in LEARN_AT if batch < batches), batches]
     yield from pairwise(edges)
