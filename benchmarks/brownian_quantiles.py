@@ -9,8 +9,8 @@ import json
 import time
 from pathlib import Path
 
-from tollens.monitoring import quantiles
-from tollens.monitoring.quantiles import PATHS, SEED, simulate
+from tollens.monitoring.brownian import quantiles
+from tollens.monitoring.brownian.quantiles import PATHS, SEED, simulate
 
 BETAS = (0.0, 0.1, 0.25, 0.4)
 HORIZONS = (50, 100, 200, 500, 1000, None)

@@ -408,7 +408,8 @@ def constants() -> str:
 
 def monitor_constants() -> str:
     """The constants of the exact monitor."""
-    from tollens.monitoring import data, exact, leak, rungs, small_counts
+    from tollens.monitoring.brownian import small_counts
+    from tollens.monitoring.exact import data, evidence, leak, rungs
 
     def row(module: object, name: str, meaning: str) -> tuple[str, str, str]:
         value = getattr(module, name)
@@ -422,12 +423,12 @@ def monitor_constants() -> str:
         row(data, "FEWEST", "sub-batches at least, where a step has so many pairs"),
         row(rungs, "PERIODS", "steps that the rungs remember at most"),
         row(rungs, "DISCOUNT", "what a learned number costs a favourite"),
-        row(exact, "LEARN_AT", "sub-batches of a step after which it is learned from"),
-        row(exact, "OVERALL", "share of the overall favourite"),
-        row(exact, "FAVOURITES", "share of the favourites of the rungs and of the step"),
+        row(evidence, "LEARN_AT", "sub-batches of a step after which it is learned from"),
+        row(evidence, "OVERALL", "share of the overall favourite"),
+        row(evidence, "FAVOURITES", "share of the favourites of the rungs and of the step"),
         row(leak, "SHARE", "part of alpha that pays for the bound on the leak"),
         (
-            "`monitoring.leak.GRID`",
+            "`monitoring.exact.leak.GRID`",
             grid,
             "values it may take",
         ),

@@ -16,10 +16,10 @@ from scipy.special import ndtr
 
 from benchmarks.scenarios import CHANGE, HORIZON, PAIRS, truth
 from tollens.contract import Promise
-from tollens.monitoring.brownian import ratios, threshold
-from tollens.monitoring.quantiles import quantile
-from tollens.monitoring.small_counts import drift, level_at_boundary
-from tollens.monitoring.suprema import largest_window, largest_windows_so_far
+from tollens.monitoring.brownian.quantiles import quantile
+from tollens.monitoring.brownian.small_counts import drift, level_at_boundary
+from tollens.monitoring.brownian.statistic import ratios, threshold
+from tollens.monitoring.brownian.suprema import largest_window, largest_windows_so_far
 from tollens.zoo.law import laplace_cdf
 
 Array = NDArray[np.float64]

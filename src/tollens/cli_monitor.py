@@ -227,7 +227,7 @@ def backfill(screen: Screen, options: dict[str, object]) -> int:
     removed again. At the alarm the commits around the likely break are audited. Run again, it
     goes on where it stopped.
     """
-    from tollens.monitoring import backfill as walk
+    from tollens.monitoring.backfill import walk
 
     order = walk.Order(
         _order({**options, "version": "-"}),

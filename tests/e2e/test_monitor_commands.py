@@ -169,7 +169,7 @@ def test_outputs_are_kept_only_if_asked_for(monitor):
     ("arguments", "message"),
     [
         (["--claim", "private"], "cannot read the claim 'private'"),
-        (["--pairs", "3"], "pairs is 3; use at least 20"),
+        (["--pairs", "3"], "pairs is 3; use 20 to"),
         (["--alpha", "0"], "alpha is 0.0; it must lie strictly between"),
         (["--horizon", "soon"], "--horizon is 'soon'; it must be a whole number or \"arl\""),
         (["--horizon", "0"], "horizon is 0"),

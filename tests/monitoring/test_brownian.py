@@ -13,7 +13,7 @@ from scipy.special import ndtr
 import tollens
 from tollens.contract import Promise
 from tollens.errors import UsageError
-from tollens.monitoring.brownian import (
+from tollens.monitoring.brownian.statistic import (
     BrownianState,
     advance,
     begin,
@@ -106,7 +106,7 @@ def test_an_approximate_claim_is_tested_with_its_delta() -> None:
         p_prime, delta = 0.2, 0.1
         x = rng.binomial(n, math.e * p_prime + delta + excess, (horizon, runs))
         y = rng.binomial(n, p_prime, (horizon, runs))
-        from tollens.monitoring.suprema import largest_window
+        from tollens.monitoring.brownian.suprema import largest_window
 
         alarms = largest_window(ratios(x, y, n, 1.0, delta), 0.25) > LIMIT.upper
         assert expected[0] <= alarms.mean() <= expected[1]

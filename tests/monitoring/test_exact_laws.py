@@ -11,11 +11,13 @@ import pytest
 import tollens
 from tollens.auditing.experts import pull_of
 from tollens.auditing.ville import Factors, worst_approx, worst_pure
-from tollens.monitoring import exact, exact_detector, leak
-from tollens.monitoring.data import Histograms, StepEvents, StepRuns
 from tollens.monitoring.detectors import Runs
-from tollens.monitoring.exact_detector import ExactDetector
-from tollens.monitoring.leak import grid_promises
+from tollens.monitoring.exact import detector as exact_detector
+from tollens.monitoring.exact import evidence as exact
+from tollens.monitoring.exact import leak
+from tollens.monitoring.exact.data import Histograms, StepEvents, StepRuns
+from tollens.monitoring.exact.detector import ExactDetector
+from tollens.monitoring.exact.leak import grid_promises
 from tollens.monitoring.plan import make_plan
 from tollens.monitoring.weights import log_weight
 from tollens.outputs import Encoder

@@ -26,7 +26,8 @@ from tollens.mechanism import from_callable
 from tollens.monitoring.archive import unpacked
 from tollens.monitoring.detectors import Runs
 from tollens.monitoring.methods import make_detector
-from tollens.monitoring.monitor import LONGEST, Monitor
+from tollens.monitoring.monitor import Monitor
+from tollens.monitoring.recording import LONGEST
 from tollens.monitoring.sampling import draw, step_seed
 from tollens.neighbours import as_pair
 from tollens.outputs import Encoder

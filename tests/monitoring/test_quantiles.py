@@ -13,9 +13,9 @@ import pytest
 from benchmarks.sections.monitor_brownian import PUBLISHED_LEVELS, PUBLISHED_QUANTILES
 
 from tollens.errors import UsageError
-from tollens.monitoring import quantiles
-from tollens.monitoring.quantiles import ALPHAS, Curve, Quantile, quantile, simulate
-from tollens.monitoring.suprema import (
+from tollens.monitoring.brownian import quantiles
+from tollens.monitoring.brownian.quantiles import ALPHAS, Curve, Quantile, quantile, simulate
+from tollens.monitoring.brownian.suprema import (
     finite_sample,
     largest_window,
     largest_windows_so_far,

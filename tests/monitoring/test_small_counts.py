@@ -10,8 +10,8 @@ from benchmarks.sections.monitor_brownian import level_rows
 
 import tollens
 from tollens.contract import Promise
-from tollens.monitoring.brownian import begin, take, threshold
-from tollens.monitoring.small_counts import CountFinding, drift, warnings
+from tollens.monitoring.brownian.small_counts import CountFinding, drift, warnings
+from tollens.monitoring.brownian.statistic import begin, take, threshold
 
 PURE = tollens.pure(1).promises()
 LIMIT = threshold(0.05, 1, beta=0.25, horizon=100)
@@ -80,7 +80,7 @@ def test_without_a_factor_there_is_no_bias() -> None:
     ("p_prime", "delta"), [(0.1, 0.0), (0.05, 0.0), (0.02, 0.05), (0.001, 0.05)]
 )
 def test_the_drift_is_the_mean_of_the_ratio(p_prime: float, delta: float) -> None:
-    from tollens.monitoring.brownian import ratios
+    from tollens.monitoring.brownian.statistic import ratios
 
     rng, n = np.random.default_rng(3), 2000
     x = rng.binomial(n, math.e * p_prime + delta, 400_000)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
-from tollens.monitoring.backfill import Backfill, Breaking
+from tollens.monitoring.backfill.repository import Commit
+from tollens.monitoring.backfill.walk import Backfill, Breaking
 from tollens.monitoring.overview import History, Standing
-from tollens.monitoring.repository import Commit
 from tollens.monitoring.state import AlarmState, HistoryRow, LikelyBreak, MonitorState
 from tollens.report import backfill_text, series_text
 from tollens.witness import Witness

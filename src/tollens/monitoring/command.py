@@ -11,7 +11,7 @@ from tollens.auditing.api import claim_of, collect
 from tollens.auditing.command import Request, neighbours_of
 from tollens.claim import Claim, claim_from_json, parse_claim
 from tollens.errors import StoreError, TargetError, UsageError
-from tollens.monitoring.monitor import FIRST_RUN, Monitor, acknowledge, record_failure
+from tollens.monitoring.monitor import Monitor
 from tollens.monitoring.overview import (
     History,
     Standing,
@@ -20,6 +20,7 @@ from tollens.monitoring.overview import (
     standing,
     standings,
 )
+from tollens.monitoring.recording import FIRST_RUN, acknowledge, record_failure
 from tollens.monitoring.series import in_force, named
 from tollens.monitoring.state import AlarmState, MonitorState
 from tollens.neighbours import Pair

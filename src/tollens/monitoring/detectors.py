@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.errors import UsageError
-from tollens.monitoring.locate import Location
 from tollens.witness import Witness
 
 Array = NDArray[np.float64]
@@ -22,6 +21,15 @@ Batch = Sequence[object] | NDArray[np.generic]
 Counts = Mapping[str, tuple[int, int]]
 Trace = Mapping[str, object]
 """What a detector keeps of a step, as `pack` takes it; "tracks" is an array (k,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a break is: places among the steps that were looked at, counted from 0."""
+
+    likely: int
+    earliest: int
+    latest: int
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tollens.errors import UsageError
-from tollens.monitoring.brownian_detector import BrownianDetector
+from tollens.monitoring.brownian.detector import BrownianDetector
 from tollens.monitoring.detectors import Detector
-from tollens.monitoring.exact_detector import ExactDetector
+from tollens.monitoring.exact.detector import ExactDetector
 from tollens.monitoring.pack import unpack
 from tollens.monitoring.plan import Plan
 

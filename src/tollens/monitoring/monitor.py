@@ -8,12 +8,8 @@ for they are made from earlier steps alone, whoever wrote those.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,39 +18,28 @@ from tollens.adapters import adapt
 from tollens.claim import Claim
 from tollens.errors import MechanismError, TargetError, UsageError
 from tollens.mechanism import Mechanism
-from tollens.monitoring.archive import alarm_details, packed, recent_steps
 from tollens.monitoring.detectors import Counts, Runs, check_counts
-from tollens.monitoring.methods import make_detector
-from tollens.monitoring.pack import pack
-from tollens.monitoring.plan import Plan, make_plan, names, plan_from_settings, seconds_of
+from tollens.monitoring.options import Options, bad_options
+from tollens.monitoring.plan import Plan, make_plan, names, seconds_of
+from tollens.monitoring.recording import (
+    FIRST_RUN,
+    acknowledge,
+    last_try,
+    record_failure,
+    record_step,
+    refuse_long,
+)
 from tollens.monitoring.sampling import VersionFailed, draw, step_seed
 from tollens.monitoring.series import history_of, in_force, last_step, located, state_of, unborn
 from tollens.monitoring.state import AlarmState, HistoryRow, MonitorState
 from tollens.monitoring.verdicts import verdict_of
 from tollens.neighbours import Pair, as_pair
 from tollens.serial import to_jsonable
-from tollens.store import SeriesRecord, StepRecord, Store, Turn
+from tollens.store import SeriesRecord, StepRecord, Store
 from tollens.targets import load_target
 from tollens.verdict import Verdict
 
 DEFAULT_STORE = ".tollens/monitor.db"
-FIRST_RUN = "1"
-"""The `run_id` of a step that was given none."""
-
-LONGEST = 245
-"""Characters of a version and of a `run_id`; the store has room for ten more, for a second try."""
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What may change within a series; see `Monitor.open`."""
-
-    stale_after: float | None = None
-    keep_outputs: bool = False
-    small_counts: str = "refuse"
-    seed: int | None = None
-    workers: int = 1
-    timeout: float | None = None
 
 
 class Monitor:
@@ -127,7 +112,7 @@ class Monitor:
             findings.append(f"the name of the series is a {type(name).__name__}; give a text")
         elif not name or not name.strip():
             findings.append("the name of the series is empty")
-        findings += _bad_options(keep_outputs, seed, workers, timeout)
+        findings += bad_options(keep_outputs, seed, workers, timeout)
         if findings or plan is None:
             raise UsageError(findings)
         options = Options(stale, keep_outputs, small_counts, seed, workers, timeout)
@@ -152,7 +137,7 @@ class Monitor:
         """
         pair = as_pair(neighbours)
         run_id = FIRST_RUN if run_id is None else run_id
-        _refuse_long(version, run_id)
+        refuse_long(version, run_id)
         series = self._entered(pair)
         known = self._known(series, version, run_id)
         if known is not None and known.outcome == "scored":
@@ -172,7 +157,7 @@ class Monitor:
             record_failure(self._store, series, version, run_id, str(error))
             return self._state(f"version {version} could not be run: {error}")
         extra = {"seed": seed, "replayable": ready.takes_rng, "mechanism": ready.name}
-        return self._scored(series, version, run_id, Runs(self.plan.pairs, (x, y)), extra)
+        return self._recorded(series, version, run_id, Runs(self.plan.pairs, (x, y)), extra)
 
     def step_counts(
         self,
@@ -191,12 +176,12 @@ class Monitor:
         if not self.plan.events:
             raise UsageError('counts need events; open the series with events=["name", ...]')
         run_id = FIRST_RUN if run_id is None else run_id
-        _refuse_long(version, run_id)
+        refuse_long(version, run_id)
         check_counts(counts, n, names(self.plan.events))
         whole = {event: (int(both[0]), int(both[1])) for event, both in counts.items()}
         series = self._entered(None)
         runs = Runs(n, counts=whole)
-        return self._scored(series, version, run_id, runs, {})
+        return self._recorded(series, version, run_id, runs, {})
 
     @property
     def store(self) -> Store:
@@ -280,11 +265,7 @@ class Monitor:
             return unborn(self.name, self.plan.method, self.plan.alpha, notes)
         return state_of(self._store, series, notes)
 
-    def _known(self, series: SeriesRecord, version: str, run_id: str) -> StepRecord | None:
-        with self._store.turn(series.id) as turn:
-            return _last_try(turn, version, run_id)
-
-    def _scored(
+    def _recorded(
         self,
         series: SeriesRecord,
         version: str,
@@ -292,158 +273,18 @@ class Monitor:
         runs: Runs,
         extra: Mapping[str, object],
     ) -> MonitorState:
-        fingerprint = _fingerprint(runs)
+        note = record_step(
+            self._store, series, self.plan, self._options,
+            version=version, run_id=run_id, runs=runs, extra=extra,
+        )  # fmt: skip
+        return self._state(*([] if note is None else [note]))
+
+    def _known(self, series: SeriesRecord, version: str, run_id: str) -> StepRecord | None:
         with self._store.turn(series.id) as turn:
-            known = _last_try(turn, version, run_id)
-            if known is not None and known.outcome == "scored":
-                if runs.counts is not None and known.fingerprint != fingerprint:
-                    raise UsageError(
-                        f"version {version}, run {run_id} of {self.name} was given with other "
-                        "numbers before; give another run_id if these are further runs"
-                    )
-                return self._state(f"version {version}, run {run_id} was recorded; it counts once")
-            detector = make_detector(
-                self.plan, turn.checkpoint, small_counts=self._options.small_counts
-            )
-            latched = turn.alarm is not None
-            steering = step_seed(0, version, run_id, turn.number)
-            reading = detector.take(runs, latched=latched, seed=steering)
-            step = StepRecord(
-                number=turn.number,
-                version=version,
-                run_id=run_id if known is None else _free(turn, version, run_id),
-                outcome="scored",
-                pairs=runs.n,
-                recorded_at=datetime.now(UTC),
-                fingerprint=fingerprint,
-                log_e_value=reading.evidence,
-                epsilon_lower=reading.epsilon_lower,
-                summary={
-                    **_carried(turn.last, scored=1, pairs=runs.n), "threshold": reading.threshold,
-                    "notes": list(reading.notes), **reading.summary, **extra,
-                },
-                experts=pack(dict(reading.trace)),
-            )  # fmt: skip
-            alarm = None
-            if reading.alarm and not latched:
-                past = recent_steps(self._store, series)
-                alarm = alarm_details(past, detector, reading, step)
-            raw = None
-            if self._options.keep_outputs and runs.outputs is not None:
-                raw = packed(runs.outputs)
-            turn.record(step, checkpoint=detector.kept(), alarm=alarm, raw=raw)
-        return self._state()
-
-
-def record_failure(
-    store: Store, series: SeriesRecord, version: str, run_id: str, message: str
-) -> None:
-    """Add a failed step: a version that could not be loaded or run. Evidence stays as it was."""
-    with store.turn(series.id) as turn:
-        known, last = _last_try(turn, version, run_id), turn.last
-        if known is not None and known.outcome != "failed":
-            return
-        step = StepRecord(
-            number=turn.number,
-            version=version,
-            run_id=run_id if known is None else _free(turn, version, run_id),
-            outcome="failed",
-            pairs=0,
-            recorded_at=datetime.now(UTC),
-            fingerprint="",
-            log_e_value=-math.inf if last is None else last.log_e_value,
-            epsilon_lower=0.0 if last is None else last.epsilon_lower,
-            summary={**_carried(last, failed=1), "error": message},
-            experts=b"",
-        )
-        turn.record(step, checkpoint=None)
-
-
-def _bad_options(keep_outputs: object, seed: object, workers: object, timeout: object) -> list[str]:
-    """What is wrong with settings that may change within a series."""
-    findings = []
-    if not isinstance(keep_outputs, bool):
-        findings.append(f"keep_outputs is {keep_outputs!r}; it must be true or false")
-    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-        findings.append(f"seed is {seed!r}; it must be a whole number of at least 0")
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        findings.append(f"workers is {workers!r}; it must be a whole number of at least 1")
-    real = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-    if timeout is not None and not (real and 0 < timeout < math.inf):  # type: ignore[operator]
-        findings.append(f"timeout is {timeout!r}; it must be a positive number of seconds")
-    return findings
-
-
-def _refuse_long(version: object, run_id: object) -> None:
-    """`UsageError`, before anything is run, for texts that the store could not keep."""
-    findings = [
-        f"{what} has {len(text)} characters; it may have {LONGEST}"
-        for what, text in (("version", version), ("run_id", run_id))
-        if isinstance(text, str) and len(text) > LONGEST
-    ]
-    if findings:
-        raise UsageError(findings)
-
-
-def _carried(
-    last: StepRecord | None, *, scored: int = 0, failed: int = 0, pairs: int = 0
-) -> dict[str, object]:
-    """The counts of steps and the threshold, carried on from the last step."""
-    before = {} if last is None else last.summary
-    found: dict[str, object] = {
-        "scored": _count(before.get("scored")) + scored,
-        "failed": _count(before.get("failed")) + failed,
-        "pairs_so_far": _count(before.get("pairs_so_far")) + pairs,
-    }
-    if "threshold" in before:
-        found["threshold"] = before["threshold"]
-    return found
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def acknowledge(store: Store, series: SeriesRecord, reason: str) -> AlarmState:
-    """Close the open alarm of a series; evidence starts anew from the next step."""
-    plan = plan_from_settings(dict(series.settings))
-    with store.turn(series.id) as turn:
-        kept = None
-        if turn.checkpoint is not None:
-            detector = make_detector(plan, turn.checkpoint)
-            detector.restart()
-            kept = detector.kept()
-        return located(turn.acknowledge(reason, checkpoint=kept))
+            return last_try(turn, version, run_id)
 
 
 def _prepared(mechanism: object, target: str | None) -> Mechanism:
     if isinstance(mechanism, str):
         return replace(adapt(load_target(mechanism)), target=mechanism)
     return replace(adapt(mechanism), target=target)
-
-
-def _last_try(turn: Turn, version: str, run_id: str) -> StepRecord | None:
-    """The last try of this run of a version: a run that failed is tried again (see `_free`)."""
-    found, again = turn.find(version, run_id), 2
-    while found is not None and found.outcome == "failed":
-        later = turn.find(version, f"{run_id}~{again}")
-        if later is None:
-            break
-        found, again = later, again + 1
-    return found
-
-
-def _free(turn: Turn, version: str, run_id: str) -> str:
-    """A run_id that is free, for a run that is tried again after it failed."""
-    again = 2
-    while turn.find(version, f"{run_id}~{again}") is not None:
-        again += 1
-    return f"{run_id}~{again}"
-
-
-def _fingerprint(runs: Runs) -> str:
-    """A digest of the counts; of runs only that they are runs, as they are never drawn twice."""
-    content: object = "runs"
-    if runs.counts is not None:
-        content = [runs.n, sorted((event, list(both)) for event, both in runs.counts.items())]
-    return hashlib.blake2b(json.dumps(content).encode(), digest_size=12).hexdigest()

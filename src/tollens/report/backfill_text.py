@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from tollens.monitoring.backfill import Backfill, Breaking
+from tollens.monitoring.backfill.walk import Backfill, Breaking
 from tollens.report.series_text import STYLES, evidence_words, quoted
 from tollens.report.text import labelled, unbroken
 from tollens.rounding import down

@@ -10,7 +10,7 @@ from tollens.serial import to_jsonable
 
 if TYPE_CHECKING:
     from tollens.auditing.check import CheckReport
-    from tollens.monitoring.backfill import Backfill
+    from tollens.monitoring.backfill.walk import Backfill
     from tollens.monitoring.overview import History, Standing
     from tollens.monitoring.state import AlarmState
     from tollens.zoo.entry import Entry

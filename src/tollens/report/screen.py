@@ -21,7 +21,7 @@ from tollens.verdict import Outcome, Verdict
 if TYPE_CHECKING:
     from tollens.auditing.check import CheckReport
     from tollens.auditing.run import Progress
-    from tollens.monitoring.backfill import Backfill
+    from tollens.monitoring.backfill.walk import Backfill
     from tollens.monitoring.overview import History, Standing
     from tollens.monitoring.state import AlarmState
     from tollens.zoo.entry import Entry

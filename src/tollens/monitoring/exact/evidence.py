@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from tollens.auditing.experts import Experts
 from tollens.claim import Promise
-from tollens.monitoring.data import Histograms, StepData
-from tollens.monitoring.leak import GridBets, dropped
-from tollens.monitoring.rungs import PERIODS, Bets, Rung, make_bets
+from tollens.monitoring.exact.data import Histograms, StepData
+from tollens.monitoring.exact.leak import GridBets, dropped
+from tollens.monitoring.exact.rungs import PERIODS, Bets, Rung, make_bets
 
 Array = NDArray[np.float64]
 

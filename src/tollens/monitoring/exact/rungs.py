@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tollens.auditing.experts import SLOTS, Experts, bets
 from tollens.claim import Promise
-from tollens.monitoring.data import Histograms, StepData
+from tollens.monitoring.exact.data import Histograms, StepData
 
 Array = NDArray[np.float64]
 

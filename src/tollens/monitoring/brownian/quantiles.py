@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from tollens.errors import UsageError
-from tollens.monitoring.suprema import (
+from tollens.monitoring.brownian.suprema import (
     GRID,
     Array,
     finite_sample,
@@ -190,7 +190,8 @@ def _paths(horizon: int | None, beta: float) -> int:
 
 @functools.cache
 def _table() -> dict[tuple[float, int | None], Curve]:
-    text = resources.files("tollens.monitoring").joinpath("quantiles.json").read_text("utf-8")
+    place = resources.files("tollens.monitoring.brownian").joinpath("quantiles.json")
+    text = place.read_text("utf-8")
     curves = [_curve_from_json(each) for each in json.loads(text)["curves"]]
     return {(curve.beta, curve.horizon): curve for curve in curves}
 

@@ -14,12 +14,12 @@ from tollens.auditing.api import collect
 from tollens.auditing.command import neighbours_of
 from tollens.claim import claim_from_json, parse_claim, pure
 from tollens.errors import UsageError
+from tollens.monitoring.backfill.first_refuted import first_refuted, most_audits
+from tollens.monitoring.backfill.repository import Commit, find_repository
+from tollens.monitoring.backfill.runner import Answer, Runner
 from tollens.monitoring.command import Settings, Step, faults, only_pair, open_monitor
-from tollens.monitoring.first_refuted import first_refuted, most_audits
-from tollens.monitoring.monitor import FIRST_RUN, record_failure
 from tollens.monitoring.overview import Standing, open_alarms, standing
-from tollens.monitoring.repository import Commit, find_repository
-from tollens.monitoring.runner import Answer, Runner
+from tollens.monitoring.recording import FIRST_RUN, record_failure
 from tollens.monitoring.series import in_force
 from tollens.serial import to_jsonable
 from tollens.store import SeriesRecord, StepRecord, Store

@@ -17,8 +17,8 @@ from tollens.auditing.experts import Experts, View
 from tollens.auditing.score import Frame, LinearScore, Score, SingleScore
 from tollens.auditing.smoothing import Calibrated, Counted, Kernel, Smoothing
 from tollens.errors import UsageError
-from tollens.monitoring.exact import ExactState
-from tollens.monitoring.rungs import PERIODS, Rung
+from tollens.monitoring.exact.evidence import ExactState
+from tollens.monitoring.exact.rungs import PERIODS, Rung
 
 Array = NDArray[np.float64]
 Tree = dict[str, object]

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -32,17 +31,9 @@ from numpy.typing import NDArray
 
 from tollens.auditing.experts import SMOOTHING, bets
 from tollens.claim import Promise
+from tollens.monitoring.detectors import Location
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Indices into the steps that were looked at, counted from 0."""
-
-    likely: int
-    earliest: int
-    latest: int
 
 
 def locate(tracks: Array, *, alpha: float) -> Location:

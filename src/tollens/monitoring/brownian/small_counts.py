@@ -28,8 +28,8 @@ import math
 from dataclasses import dataclass
 
 from tollens.contract import Promise
-from tollens.monitoring.brownian import BrownianState, choose
-from tollens.monitoring.quantiles import Quantile
+from tollens.monitoring.brownian.quantiles import Quantile
+from tollens.monitoring.brownian.statistic import BrownianState, choose
 
 WARN = 1.25
 """Warn from this multiple of alpha on: less is within the error of the formula."""
@@ -95,7 +95,7 @@ def warnings(
     is well.
 
     >>> import tollens
-    >>> from tollens.monitoring.brownian import begin, take, threshold
+    >>> from tollens.monitoring.brownian.statistic import begin, take, threshold
     >>> promises = tollens.pure(1).promises()
     >>> state, _ = take(begin(["rare"], 100), {"rare": (6, 2)}, 750, promises)
     >>> found = warnings(state, threshold(0.05, 1, beta=0.25, horizon=100), promises)

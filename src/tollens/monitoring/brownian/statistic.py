@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 
 from tollens.contract import Json, Promise
 from tollens.errors import UsageError
-from tollens.monitoring.quantiles import Quantile, quantile
+from tollens.monitoring.brownian.quantiles import Quantile, quantile
 from tollens.serial import number_from_json, whole_from_json
 
 Array = NDArray[np.float64]

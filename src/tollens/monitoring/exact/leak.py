@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tollens.auditing.experts import View, bets
 from tollens.claim import Claim, Promise
-from tollens.monitoring.data import Histograms
+from tollens.monitoring.exact.data import Histograms
 
 Array = NDArray[np.float64]
 

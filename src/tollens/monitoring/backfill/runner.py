@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollens.errors import UsageError
+from tollens.monitoring.backfill.repository import Commit, Repository, Worktree, clean_environment
 from tollens.monitoring.command import Step
-from tollens.monitoring.repository import Commit, Repository, Worktree, clean_environment
 from tollens.settings import MONITOR_KEYS
 from tollens.targets import split_target
 

@@ -12,16 +12,24 @@ from tollens.auditing.experts import SLOTS, View, pull_of
 from tollens.auditing.witnesses import event_of
 from tollens.claim import Promise
 from tollens.errors import UsageError
-from tollens.monitoring import exact
-from tollens.monitoring.data import StepData, StepEvents, StepRuns
-from tollens.monitoring.detectors import Array, Reading, Runs, Trace, check_counts, tracks_of
-from tollens.monitoring.exact import Scored
-from tollens.monitoring.frozen import state_from, state_tree
-from tollens.monitoring.leak import SHARE, grid_promises, lower_bound
-from tollens.monitoring.locate import Location, locate, locate_counts
+from tollens.monitoring.detectors import (
+    Array,
+    Location,
+    Reading,
+    Runs,
+    Trace,
+    check_counts,
+    tracks_of,
+)
+from tollens.monitoring.exact import evidence
+from tollens.monitoring.exact.data import StepData, StepEvents, StepRuns
+from tollens.monitoring.exact.evidence import Scored
+from tollens.monitoring.exact.frozen import state_from, state_tree
+from tollens.monitoring.exact.leak import SHARE, grid_promises, lower_bound
+from tollens.monitoring.exact.locate import locate, locate_counts
+from tollens.monitoring.exact.rungs import PERIODS
 from tollens.monitoring.pack import pack
 from tollens.monitoring.plan import Plan, names
-from tollens.monitoring.rungs import PERIODS
 from tollens.monitoring.weights import log_weight
 from tollens.outputs import Encoder, Outputs
 from tollens.witness import Witness
@@ -40,7 +48,7 @@ class ExactDetector:
         shape = (len(PERIODS) + 1, slots, len(self._promises))
         if tree is None:
             self._steps = 0
-            self._state = exact.begin(slots, len(self._promises), len(self._grid))
+            self._state = evidence.begin(slots, len(self._promises), len(self._grid))
         else:
             self._steps = int(tree["steps"])  # type: ignore[call-overload]
             self._encoder.restore(
@@ -50,13 +58,13 @@ class ExactDetector:
             self._state = state_from(tree, shape, len(self._grid))
 
     def take(self, runs: Runs, *, latched: bool, seed: int) -> Reading:
-        """Score a step; see `exact.advance`."""
+        """Score a step; see `evidence.advance`."""
         self._steps += 1
         data, summary = self._data(runs)
         plan = self._plan
         weight = log_weight(self._steps, plan.horizon)
         rng = np.random.default_rng(seed)
-        scored = exact.advance(self._state, data, self._promises, self._grid, weight, rng)
+        scored = evidence.advance(self._state, data, self._promises, self._grid, weight, rng)
         threshold = -math.log(plan.alpha * (1 - SHARE))
         peak = float(scored.path.max())
         refuted = latched or peak >= threshold
@@ -97,7 +105,7 @@ class ExactDetector:
 
     def restart(self) -> None:
         """Forget the evidence and keep what was learned."""
-        exact.forget(self._state)
+        evidence.forget(self._state)
 
     def kept(self) -> bytes:
         """Cells, counts and evidence."""

@@ -9,17 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from tollens.errors import UsageError
-from tollens.monitoring import brownian
-from tollens.monitoring.detectors import Reading, Runs, Trace, check_counts, tracks_of
-from tollens.monitoring.locate import Location
+from tollens.monitoring.brownian import statistic
+from tollens.monitoring.brownian.small_counts import warnings
+from tollens.monitoring.detectors import Location, Reading, Runs, Trace, check_counts, tracks_of
 from tollens.monitoring.pack import pack
 from tollens.monitoring.plan import Plan, names
-from tollens.monitoring.small_counts import warnings
 from tollens.witness import Witness
 
 
 class BrownianDetector:
-    """The published method; see `brownian`."""
+    """The published method; see `statistic`."""
 
     def __init__(
         self,
@@ -36,16 +35,16 @@ class BrownianDetector:
         self._plan, self._events = plan, names(plan.events)
         self._promises = plan.claim.promises()
         self._state = (
-            brownian.begin(self._events, plan.horizon, plan.beta)
+            statistic.begin(self._events, plan.horizon, plan.beta)
             if tree is None
             else _brownian_from(tree, self._events)
         )
-        self._threshold = brownian.threshold(
+        self._threshold = statistic.threshold(
             plan.alpha, len(self._events), beta=plan.beta, horizon=plan.horizon, cache=cache
         )
 
     def take(self, runs: Runs, *, latched: bool, seed: int) -> Reading:
-        """Score a step; see `brownian.take`."""
+        """Score a step; see `statistic.take`."""
         counts = runs.counts
         if counts is None:
             if runs.outputs is None:
@@ -56,7 +55,7 @@ class BrownianDetector:
                 for event in self._plan.events
             }
         check_counts(counts, runs.n, self._events)
-        self._state, reading = brownian.take(self._state, counts, runs.n, self._promises)
+        self._state, reading = statistic.take(self._state, counts, runs.n, self._promises)
         best = int(np.argmax(reading.statistics))
         found = warnings(self._state, self._threshold, self._promises)
         small = {finding.event for finding in found if finding.refuse and self._refuse}
@@ -65,9 +64,9 @@ class BrownianDetector:
             for event in reading.exceeding(self._threshold)
             if self._events[event] not in small
         ]
-        statistic = reading.statistics[best]
+        found_now = reading.statistics[best]
         upper = self._threshold.upper
-        peak = statistic if exceeding else min(statistic, float(np.nextafter(upper, -math.inf)))
+        peak = found_now if exceeding else min(found_now, float(np.nextafter(upper, -math.inf)))
         name = self._events[best]
         on_x, on_y = (count / runs.n for count in counts[name])
         promise = reading.promises[best]
@@ -83,7 +82,7 @@ class BrownianDetector:
         lower = own if stated and (exceeding or latched) else 0.0
         trace: Trace = {"tracks": np.array(reading.ratios)}
         return Reading(
-            statistic, float(peak), upper, lower, trace, witness, summary,
+            found_now, float(peak), upper, lower, trace, witness, summary,
             tuple(finding.text for finding in found),
         )  # fmt: skip
 
@@ -102,15 +101,15 @@ class BrownianDetector:
 
     def restart(self) -> None:
         """No window begins before the acknowledged alarm: sums start anew at their last value."""
-        self._state = brownian.restarted(self._state)
+        self._state = statistic.restarted(self._state)
 
     def kept(self) -> bytes:
         """Sums and counts."""
         return pack({"brownian": self._state.to_json()})
 
 
-def _brownian_from(tree: Mapping[str, object], events: Sequence[str]) -> brownian.BrownianState:
-    state = brownian.BrownianState.from_json(tree["brownian"])
+def _brownian_from(tree: Mapping[str, object], events: Sequence[str]) -> statistic.BrownianState:
+    state = statistic.BrownianState.from_json(tree["brownian"])
     if list(state.events) != list(events):
         raise UsageError("a stored state is of other events")
     return state

@@ -1,0 +1,1 @@
+"""The published method: a studentised statistic of given events and its quantiles."""
