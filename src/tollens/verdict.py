@@ -198,6 +198,8 @@ class Verdict:
         return f"x = {x}, x' = {_short(self.neighbours.x_prime)} ({self.neighbours.relation})"
 
     def _replay_text(self) -> str:
+        if isinstance(self.evidence, Alarm):
+            return "every step has a seed of its own; the history of the series has them"
         if self.replayable and self.seed is not None:
             return f"the same runs again with seed={self.seed}"
         return (

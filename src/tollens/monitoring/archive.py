@@ -35,9 +35,16 @@ def recent_steps(store: Store, series: SeriesRecord) -> list[StepRecord]:
 
 
 def alarm_details(
-    past: Sequence[StepRecord], detector: Detector, reading: Reading, step: StepRecord
+    past: Sequence[StepRecord],
+    detector: Detector,
+    reading: Reading,
+    step: StepRecord,
+    last_good: str | None,
 ) -> dict[str, object]:
-    """What an alarm says: the likely break, the versions on both sides, the witness, the leak."""
+    """What an alarm says: the likely break, the versions on both sides, the witness, the leak.
+
+    `last_good` is the version of the step before the first of `past`, if there was one.
+    """
     width = len(tracks_of(reading.trace))
     traces, steps = [reading.trace], [step]
     for earlier in reversed(past):
@@ -48,7 +55,7 @@ def alarm_details(
         steps.append(earlier)
     steps.reverse()
     place = detector.locate(traces[::-1])
-    before = steps[place.likely - 1].version if place.likely else None
+    before = steps[place.likely - 1].version if place.likely else last_good
     found = LikelyBreak(
         steps[place.likely].number, steps[place.likely].version, before,
         steps[place.earliest].number, steps[place.latest].number,

@@ -19,6 +19,9 @@ from tollens.witness import Witness
 Array = NDArray[np.float64]
 Batch = Sequence[object] | NDArray[np.generic]
 Counts = Mapping[str, tuple[int, int]]
+SHOWN = 60
+"""Characters of an output in a note."""
+
 Trace = Mapping[str, object]
 """What a detector keeps of a step, as `pack` takes it; "tracks" is an array (k,)."""
 
@@ -115,3 +118,20 @@ def tracks_of(trace: Trace) -> Array:
     if not isinstance(tracks, np.ndarray):
         raise UsageError("a stored step has no tracks")
     return tracks
+
+
+def idle_note(event: str, inside: float, runs: float, sample: object = None) -> str | None:
+    """A note on an event that none, or all, of the runs on both inputs were in so far.
+
+    >>> idle_note("output < 0", 0, 1500)
+    "event 'output < 0': none of 1,500 runs so far is in it, so nothing is tested"
+    """
+    if 0 < inside < runs:
+        return None
+    shown = repr(sample)
+    text = shown if len(shown) <= SHOWN else shown[: SHOWN - 3] + "..."
+    such = "" if sample is None else f"; outputs are such as {text}"
+    which = "none" if inside == 0 else "every one"
+    return (
+        f"event {event!r}: {which} of {runs:,.0f} runs so far is in it, so nothing is tested{such}"
+    )

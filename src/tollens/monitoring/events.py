@@ -52,13 +52,19 @@ class Event:
         found = np.zeros(len(outputs), dtype=bool)
         for i, output in enumerate(outputs):
             try:
-                found[i] = bool(self.test(output))
+                found[i] = _truth(self.test(output))
             except Exception as error:  # noqa: BLE001 - a test of the caller's
                 raise UsageError(
                     f"event {self.name!r} fails on the output {output!r}: "
                     f"{type(error).__name__}: {error}"
                 ) from None
         return found
+
+
+def _truth(result: object) -> bool:
+    if isinstance(result, bool | np.bool_):
+        return bool(result)
+    raise TypeError(f"it returned {result!r}; it must return True or False")
 
 
 def as_events(events: object) -> tuple[Event, ...]:

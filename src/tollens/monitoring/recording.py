@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from tollens.errors import UsageError
@@ -22,6 +22,9 @@ from tollens.store import SeriesRecord, StepRecord, Store, Turn
 
 FIRST_RUN = "1"
 """The `run_id` of a step that was given none."""
+
+LOOKED_AT = 50
+"""Steps among which the last scored one before an acknowledged alarm is looked for."""
 
 LONGEST = 245
 """Characters of a version and of a `run_id`; the store has room for ten more, for a second try."""
@@ -76,12 +79,24 @@ def record_step(
         alarm = None
         if reading.alarm and not latched:
             past = recent_steps(store, series)
-            alarm = alarm_details(past, detector, reading, step)
+            alarm = alarm_details(
+                past, detector, reading, step, _before(store, series, past, turn.number)
+            )
         raw = None
         if options.keep_outputs and runs.outputs is not None:
             raw = packed(runs.outputs)
         turn.record(step, checkpoint=detector.kept(), alarm=alarm, raw=raw)
     return None
+
+
+def _before(
+    store: Store, series: SeriesRecord, past: Sequence[StepRecord], number: int
+) -> str | None:
+    """The version of the last scored step before those, or before this one if there are none."""
+    first = past[0].number if past else number
+    earlier = store.steps(series.id, after=max(0, first - 1 - LOOKED_AT))
+    found = [step.version for step in earlier if step.number < first and step.outcome == "scored"]
+    return found[-1] if found else None
 
 
 def record_failure(

@@ -11,10 +11,21 @@ import numpy as np
 from tollens.errors import UsageError
 from tollens.monitoring.brownian import statistic
 from tollens.monitoring.brownian.small_counts import warnings
-from tollens.monitoring.detectors import Location, Reading, Runs, Trace, check_counts, tracks_of
+from tollens.monitoring.detectors import (
+    Location,
+    Reading,
+    Runs,
+    Trace,
+    check_counts,
+    idle_note,
+    tracks_of,
+)
 from tollens.monitoring.pack import pack
 from tollens.monitoring.plan import Plan, names
 from tollens.witness import Witness
+
+SUSPICIOUS = 4.0
+"""Standard errors from which a note says that the claim seems broken in another direction."""
 
 
 class BrownianDetector:
@@ -77,14 +88,44 @@ class BrownianDetector:
             "ratios": dict(zip(self._events, reading.ratios, strict=True)),
             "witness": witness.to_json(),
         }
-        own = self._plan.claim.promises()[0].epsilon
-        stated = self._plan.claim.leak_delta == self._plan.delta
-        lower = own if stated and (exceeding or latched) else 0.0
         trace: Trace = {"tracks": np.array(reading.ratios)}
-        return Reading(
-            found_now, float(peak), upper, lower, trace, witness, summary,
-            tuple(finding.text for finding in found),
-        )  # fmt: skip
+        sample = None if runs.outputs is None else next(iter(runs.outputs[0]), None)
+        notes = [
+            *(finding.text for finding in found),
+            *self._notes(sample, {self._events[event] for event in exceeding}),
+        ]
+        return Reading(found_now, float(peak), upper, 0.0, trace, witness, summary, tuple(notes))
+
+    def _notes(self, sample: object, alarmed: set[str]) -> list[str]:
+        """What is odd about the events: they never come, or the claim is broken the other way."""
+        state, notes = self._state, []
+        for event, promise, x, y in zip(
+            state.events, statistic.choose(state, self._promises), state.hits, state.hits_prime,
+            strict=True,
+        ):  # fmt: skip
+            idle = idle_note(event, x + y, 2 * state.runs, sample)
+            if idle is not None:
+                notes.append(idle)
+                continue
+            n, epsilon, delta = state.runs, promise.epsilon, promise.delta
+            other = {
+                f"event {event!r} with x and x' exchanged": (y, x),
+                f"the event 'not ({event})'": (n - x, n - y),
+                f"the event 'not ({event})' with x and x' exchanged": (n - y, n - x),
+            }
+            seen = {
+                what: float(statistic.ratios([a], [b], n, epsilon, delta)[0])
+                for what, (a, b) in other.items()
+            }
+            what = max(seen, key=lambda key: seen[key])
+            looked = event in alarmed or self._plan.claim.ordered
+            if seen[what] > SUSPICIOUS and not looked:
+                notes.append(
+                    f"event {event!r} is only tested for being too likely on x; {what} seems to "
+                    f"break the claim ({seen[what]:.1f} standard errors): watch that, or use "
+                    'method "exact", which tests all of them'
+                )
+        return notes
 
     def locate(self, traces: Sequence[Trace]) -> Location:
         """The window with the largest statistic, and all starts of windows above the threshold."""

@@ -19,6 +19,7 @@ from tollens.monitoring.detectors import (
     Runs,
     Trace,
     check_counts,
+    idle_note,
     tracks_of,
 )
 from tollens.monitoring.exact import evidence
@@ -76,7 +77,7 @@ class ExactDetector:
         witness = self._witness(scored)
         if witness is not None:
             summary["witness"] = witness.to_json()
-        notes = []
+        notes = self._idle(runs)
         if isinstance(plan.horizon, int) and self._steps > plan.horizon:
             notes.append(
                 f"the horizon of {plan.horizon} steps is used up: steps from now on "
@@ -143,6 +144,20 @@ class ExactDetector:
             return StepEvents.of(in_x, in_y, self._pull), {"counts": kept}
         encoded: tuple[Outputs, Outputs] = self._encoder.encode(x), self._encoder.encode(y)
         return StepRuns(*encoded, self._pull), {}
+
+    def _idle(self, runs: Runs) -> list[str]:
+        """Notes on given events that never come, or always."""
+        standing = self._state.rungs[-1].standing
+        if not self._plan.events or standing is None:
+            return []
+        sample = None if runs.outputs is None else next(iter(runs.outputs[0]), None)
+        found = []
+        for view in standing.views[: len(self._plan.events)]:
+            inside = float(view.counts_x[0] + view.counts_y[0])
+            total = float(view.counts_x.sum() + view.counts_y.sum())
+            name = self._plan.events[view.cells.main].name
+            found.append(idle_note(name, inside, total, sample))
+        return [note for note in found if note is not None]
 
     def _witness(self, scored: Scored) -> Witness | None:
         """The event behind the richest strategies whose cells a person can read.
