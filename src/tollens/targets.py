@@ -79,7 +79,8 @@ def load_file(path: Path) -> ModuleType:
         raise
     except BaseException as error:
         del sys.modules[name]
-        raise TargetError(f"{path} cannot be imported: {_where(error, full)}") from error
+        reason = _where(error, full) + _hint(error, full.parent)
+        raise TargetError(f"{path} cannot be imported: {reason}") from error
     finally:
         if added and folder in sys.path:
             sys.path.remove(folder)
@@ -96,14 +97,25 @@ def _load_module(name: str, text: str) -> ModuleType:
         raise
     except BaseException as error:
         if isinstance(error, ModuleNotFoundError) and error.name and name.startswith(error.name):
-            raise TargetError(f"there is no module {error.name!r} (target {text!r})") from None
-        raise TargetError(f"module {name} cannot be imported: {_where(error, None)}") from error
+            hint = _hint(error, Path.cwd())
+            raise TargetError(
+                f"there is no module {error.name!r} (target {text!r}){hint}"
+            ) from None
+        reason = _where(error, None) + _hint(error, Path.cwd())
+        raise TargetError(f"module {name} cannot be imported: {reason}") from error
 
 
 def _where(error: BaseException, path: Path | None) -> str:
-    """The error and the line of the target's file at which it was raised."""
+    """The error and the line of the target's file at which it was raised.
+
+    A text that is no Python may stand in a file that the target imports; that one is named.
+    """
     if isinstance(error, SyntaxError):
-        return f"{error.msg} (line {error.lineno})"
+        file = error.filename
+        if path is not None and (file is None or file == str(path)):
+            return f"{error.msg} (line {error.lineno})"
+        place = "" if file is None else f"{_seen_from_here(Path(file))}, "
+        return f"{type(error).__name__}: {error.msg} ({place}line {error.lineno})"
     line, trace = None, error.__traceback__
     while trace is not None:
         if path is None or trace.tb_frame.f_code.co_filename == str(path):
@@ -111,3 +123,38 @@ def _where(error: BaseException, path: Path | None) -> str:
         trace = trace.tb_next
     place = f" (line {line})" if line is not None and path is not None else ""
     return f"{type(error).__name__}: {error}{place}"
+
+
+def _hint(error: BaseException, folder: Path) -> str:
+    """Where a module that was not found lies all the same: in a project that is not installed."""
+    if not isinstance(error, ModuleNotFoundError) or not error.name:
+        return ""
+    first = error.name.partition(".")[0]
+    if first in sys.modules:
+        return ""
+    for root in dict.fromkeys([Path.cwd(), *_up_to_project(folder)]):
+        for place in (root / "src", root):
+            if (place / first).is_dir() or (place / f"{first}.py").is_file():
+                shown = _seen_from_here(place)
+                whole = first if shown == "." else f"{shown}/{first}"
+                project = _seen_from_here(root)
+                return (
+                    f"; {whole} is there: install the project (pip install -e {project}) or set "
+                    f"PYTHONPATH={shown}"
+                )
+    return ""
+
+
+def _up_to_project(folder: Path) -> list[Path]:
+    """A folder and those above it, up to the root of its repository; itself where there is none."""
+    found = []
+    for place in (folder, *folder.parents):
+        found.append(place)
+        if (place / ".git").exists() or (place / "pyproject.toml").is_file():
+            return found
+    return [folder]
+
+
+def _seen_from_here(path: Path) -> str:
+    here = Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(path)

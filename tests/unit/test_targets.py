@@ -136,3 +136,44 @@ def test_audit_reads_targets(write):
     assert verdict.mechanism == "count"
     with pytest.raises(TollensError, match="has no 'coumt'; did you mean 'count'"):
         tollens.audit(f"{path}::coumt", "epsilon=1", neighbours=([1, 1], [1]))
+
+
+def test_a_text_that_is_no_python_is_named_where_it_stands(write, monkeypatch, tmp_path):
+    write("x = 1\n\ndef g(:\n", "target_broken_neighbour.py")
+    path = write("import target_broken_neighbour\n\ndef f(rows):\n    return 1\n")
+    with pytest.raises(TargetError, match=r"target_broken_neighbour\.py, line 3\)"):
+        load_target(f"{path}::f")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(
+        TargetError, match=r"SyntaxError: .* \(target_broken_neighbour\.py, line 3\)"
+    ):
+        load_target("target_broken_neighbour:f")
+
+
+def test_a_project_that_is_not_installed_is_hinted_at(write, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    package = tmp_path / "src" / "project_in_src"
+    package.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "privacy").mkdir()
+    path = write("from project_in_src.noise import f\n", "privacy/promises.py")
+    monkeypatch.chdir(tmp_path)
+    hint = r"; src/project_in_src is there: install the project \(pip install -e \.\) or set "
+    hint += "PYTHONPATH=src"
+    with pytest.raises(TargetError, match=hint):
+        load_target(f"{path}::f")
+    with pytest.raises(TargetError, match=f"there is no module 'project_in_src' .*{hint}"):
+        load_target("project_in_src.noise:f")
+    monkeypatch.chdir(tmp_path / "privacy")
+    with pytest.raises(TargetError, match=f"PYTHONPATH={tmp_path / 'src'}"):
+        load_target("promises.py::f")
+    package.rename(tmp_path / "project_at_the_top")
+    path.write_text("import project_at_the_top.noise\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    sys.path.remove(str(tmp_path))  # put there by the target that was a module
+    with pytest.raises(TargetError, match=r"; project_at_the_top is there: .*PYTHONPATH=\."):
+        load_target("privacy/promises.py::f")
+    path.write_text("import nowhere_at_all\n", encoding="utf-8")
+    with pytest.raises(TargetError, match=r"No module named 'nowhere_at_all' \(line 1\)$"):
+        load_target("privacy/promises.py::f")
