@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -417,3 +418,55 @@ def test_help_names_all_commands(monitor):
     text = monitor("--help").stdout
     names = ("step", "counts", "status", "history", "acknowledge", "migrate", "backfill")
     assert all(f"  {name} " in text for name in names)
+
+
+# streams
+
+
+def plain_commands():
+    step = ("step", f"{TARGETS}::half_noise", "--name", "count", "--version", "v3", *SERIES)
+    monitor = [step, ("status",), ("history", "count"), ("history", "count", "--format", "json")]
+    audit = ("audit", f"{TARGETS}::half_noise", "--seed", "1")
+    rest = [audit, (*audit, "--format", "junit"), ("zoo", "list"), ("zoo", "show", "svt6")]
+    checked = ("check", ".", "--seed", "1", "--budget", "2000")
+    return [*(("monitor", *words) for words in monitor), *rest, checked]
+
+
+@pytest.mark.parametrize("words", plain_commands(), ids=lambda words: " ".join(words[:2]))
+def test_streams_that_are_not_utf_8_change_neither_exit_code_nor_meaning(alarmed, words):
+    (alarmed.folder / "promised.py").write_text(
+        "import tollens\n\n@tollens.promise('epsilon=1', neighbours=(0, 1))\n"
+        "def naïve(x, rng):\n    return x + rng.laplace(scale=0.5)\n",
+        encoding="utf-8",
+    )
+    codes = {}
+    places = {
+        **{name: {"PYTHONIOENCODING": name} for name in ("utf-8", "ascii", "cp1252")},
+        "C": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    }
+    for name, environment in places.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "tollens", *words], cwd=alarmed.folder, capture_output=True,
+            env={k: v for k, v in os.environ.items() if k not in unset()} | environment,
+            timeout=120, check=False,
+        )  # fmt: skip
+        codes[name] = done.returncode
+        assert b"fault in tollens" not in done.stderr
+        assert done.stdout
+        if name != "utf-8":
+            said = re.sub(rb"na[?\xef]ve|<\?xml|\?>", b"", done.stdout)
+            assert said.isascii()
+            assert b"?" not in said
+        if "json" in words:
+            json.loads(done.stdout)
+    assert len(set(codes.values())) == 1, codes
+
+
+@pytest.mark.skipif(os.name == "nt", reason="devices are those of POSIX")
+def test_metrics_may_go_to_a_device_which_stays_one(alarmed):
+    link = alarmed.folder / "null"
+    link.symlink_to(os.devnull)
+    done = alarmed("status", "--format", "prometheus", "-o", str(link))
+    assert done.returncode == 1
+    assert link.is_char_device()
+    assert link.is_symlink()

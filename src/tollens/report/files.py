@@ -11,8 +11,12 @@ from pathlib import Path
 def write_whole(path: Path, content: str) -> None:
     """Write a file beside its place and move it there, so that nobody reads half of it.
 
-    Everybody may read it who may read other new files here. Raises `OSError`.
+    Everybody may read it who may read other new files here. What is there and no regular file, such
+    as a device or a pipe, is never replaced but written to. Raises `OSError`.
     """
+    if path.exists() and not path.is_file():
+        path.write_text(content, encoding="utf-8")
+        return
     path = path.resolve()
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
     try:

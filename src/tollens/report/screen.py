@@ -16,6 +16,7 @@ from tollens.report.files import write_whole
 from tollens.report.junit import junit_document
 from tollens.report.progress import ProgressBars
 from tollens.report.sarif import sarif_document
+from tollens.report.spelling import ascii_json, ascii_xml, is_unicode, never_fails, spelled_parts
 from tollens.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Screen:
     def __init__(self, *, form: str, output: Path | None, quiet: bool, color: bool) -> None:
         self._form, self._output, self._quiet, self._color = form, output, quiet, color
         self._stdout = sys.stdout
+        never_fails(sys.stdout)
+        never_fails(sys.stderr)
         self._errors = text.console(sys.stderr, color=color)
         self._bars = ProgressBars(self._errors, enabled=not quiet)
         on_terminal = output is None and sys.stdout.isatty()
@@ -197,12 +200,14 @@ class Screen:
                 raise UsageError(f"{self._output} cannot be written: {error.strerror}") from None
 
     def _print(self, console: Console, parts: Sequence[RenderableType]) -> None:
+        if not is_unicode(console.file):
+            parts = spelled_parts(parts, console)
         for part in parts:
             console.print(part)
 
     def _write(self, content: str, *, whole: bool = False) -> None:
         if self._output is None:
-            self._stdout.write(content)
+            self._write_out(content)
             return
         try:
             if whole:
@@ -211,3 +216,13 @@ class Screen:
                 self._output.write_text(content, encoding="utf-8")
         except OSError as error:
             raise UsageError(f"{self._output} cannot be written: {error.strerror}") from None
+
+    def _write_out(self, content: str) -> None:
+        """Write a document to stdout, whole whatever its encoding."""
+        if is_unicode(self._stdout):
+            self._stdout.write(content)
+        elif self._form == "prometheus" and hasattr(self._stdout, "buffer"):
+            self._stdout.flush()
+            self._stdout.buffer.write(content.encode("utf-8"))
+        else:
+            self._stdout.write((ascii_xml if self._form == "junit" else ascii_json)(content))

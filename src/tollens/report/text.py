@@ -30,11 +30,16 @@ _HELD = "\N{NO-BREAK SPACE}"
 
 
 def console(stream: IO[str], *, color: bool = True) -> Console:
-    """A console that colours only terminals and never cuts what is piped."""
+    """A console that colours only terminals and never cuts what is piped.
+
+    Without colour it sends no escapes at all: no bold, and no bars that are drawn anew.
+    """
     on_terminal = stream.isatty()
     return Console(
         file=stream,
         no_color=not color,
+        color_system="auto" if color else None,
+        force_terminal=None if color else False,
         highlight=False,
         width=None if on_terminal else 120,
         soft_wrap=not on_terminal,
