@@ -130,6 +130,9 @@ def counts(screen: Screen, options: dict[str, object]) -> int:
 def status(screen: Screen, options: dict[str, object]) -> int:
     """Show how every series of the store stands; exit with 1 if any alarm is open.
 
+    Series that are failing or stale do not change the exit code: it is 0 without an alarm. It is 3
+    if there is no series.
+
     With --format prometheus and -o FILE the file is replaced as a whole, for the textfile
     collector of node_exporter.
     """
@@ -154,7 +157,10 @@ def status(screen: Screen, options: dict[str, object]) -> int:
 @common("text", "json")
 @reporting
 def history(screen: Screen, options: dict[str, object]) -> int:
-    """Show the steps of a series: evidence and leak over versions, alarms and failed steps."""
+    """Show the steps of a series: evidence and leak over versions, alarms and failed steps.
+
+    The exit code is 0, whether an alarm is open or not; `tollens monitor status` says that.
+    """
     from tollens.monitoring import command
 
     last = options["last"]

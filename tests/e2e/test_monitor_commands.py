@@ -258,6 +258,88 @@ def test_counts_know_the_claim_and_the_events_of_their_series(monitor):
     assert "it has low" in wrong.stderr
 
 
+# what is new
+
+
+def notes(monitor, target, version, *arguments, name="count", code=0):
+    done = monitor.step(target, version, *arguments, "--format", "json", name=name)
+    assert done.returncode == code, done.stderr
+    return json.loads(done.stdout)["notes"]
+
+
+def test_a_new_store_and_a_new_series_are_said_once(monitor):
+    assert notes(monitor, "right_noise", "v1") == [
+        f"a new store was made at {Path('.tollens', 'monitor.db')}"
+    ]
+    assert notes(monitor, "right_noise", "v2") == []
+    assert notes(monitor, "right_noise", "v3", name="another") == []
+    changed = ("--claim", "epsilon=0.9", "--alpha", "0.01", "--event", "output <= 0")
+    changed += ("--x", "[1,1]", "--x-prime", "[1]", "--delta", "0.001", "--horizon", "arl")
+    assert notes(monitor, "right_noise", "v3", *changed, "--pairs", "300") == [
+        "other settings than series count had so far (claim epsilon=1 -> epsilon=0.9, "
+        "pair [[1, 1, 1], [1, 1]] -> [[1, 1], [1]], pairs 200 -> 300, alpha 0.05 -> 0.01, "
+        'horizon none -> arl, events none -> ["output <= 0"], delta 0.0 -> 0.001): a new series '
+        "begins; the old one stays readable"
+    ]
+    assert notes(monitor, "right_noise", "v4", *changed, "--pairs", "300") == []
+    shown = monitor.step("right_noise", "v5", "--pairs", "400").stdout
+    assert "note" in shown
+    assert "a new series begins" in " ".join(shown.split())
+    elsewhere = monitor.folder / "elsewhere" / "m.db"
+    shown = monitor("status", "--store", str(elsewhere))
+    assert "a new store" not in shown.stdout + shown.stderr
+    assert not elsewhere.exists()
+
+
+def test_counts_under_other_settings_say_so(monitor):
+    first = monitor.counts("v1", {"low": [40, 20]}, "--n", "100")
+    assert "a new store was made at" in first.stdout
+    second = monitor.counts("v2", {"low": [40, 20], "high": [1, 1]}, "--n", "100")
+    text = " ".join(second.stdout.split())
+    assert 'events ["low"] -> ["high", "low"]' in text
+
+
+def test_a_version_that_is_known_and_cannot_be_loaded_now_is_not_said_to_have_failed(monitor):
+    assert monitor.step("right_noise", "v1").returncode == 0
+    words = ("--name", "count", "--version", "v1", *SERIES)
+    again = monitor("step", "gone.py::f", *words)
+    assert again.returncode == 0
+    assert "version v1, run 1 is recorded already; not run again" in again.stdout
+    assert "could not be run" not in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--method", "brownian", "--horizon", "9"], 'such as --event "output <= 0"'),
+        (["--small-counts", "hide"], "--small-counts is 'hide'"),
+        (["--run-id", "x" * 300], "--run-id has 300 characters"),
+        (["--horizon", "0"], "give the number of steps, none if it is not known"),
+    ],
+)
+def test_messages_speak_of_options_not_of_python(monitor, arguments, message):
+    done = monitor.step("right_noise", "v1", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_two_open_alarms_of_one_name_are_both_said(monitor):
+    assert monitor.step("half_noise", "v1").returncode == 1
+    second = monitor.step("half_noise", "v2", "--pairs", "400")
+    assert second.returncode == 1
+    other = "another alarm is open, of version v1 in another series of count"
+    assert other in " ".join(second.stdout.split())
+    status = monitor("status")
+    assert status.stdout.count("ALARM") == 2
+    assert "count: 2 alarms are open" in status.stdout
+    assert other in " ".join(monitor("history", "count").stdout.split())
+    first = monitor("acknowledge", "count", "--reason", "mended")
+    assert "another alarm of count is open still, of version v1" in " ".join(first.stdout.split())
+    last = monitor("acknowledge", "count", "--reason", "mended")
+    assert "another alarm" not in last.stdout
+    assert monitor("status").returncode == 0
+
+
 # status, history
 
 
@@ -318,7 +400,7 @@ def test_history_lists_older_series_and_their_open_alarms_stay_open(monitor):
     assert "other settings do not close it" in " ".join(other.stdout.split())
     assert monitor("status").returncode == 1
     history = monitor("history", "count")
-    assert "older series of this name" in history.stdout
+    assert "other series of this name" in history.stdout
     assert monitor("acknowledge", "count", "--reason", "mended").returncode == 0
     assert monitor("status").returncode == 0
 

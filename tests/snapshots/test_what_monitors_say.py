@@ -101,7 +101,7 @@ def test_failed_step(snapshot):
     assert shown(series_text.standing_text(row)) == snapshot
 
 
-def test_quiet_step_beside_an_open_alarm_of_an_older_series(snapshot):
+def test_quiet_step_beside_an_open_alarm_of_another_series(snapshot):
     assert shown(series_text.standing_text(standing(elsewhere=(alarm(),)))) == snapshot
 
 

@@ -72,8 +72,8 @@ def promised(mechanism: object, *, d_in: object = 1) -> Claim:
     >>> promised(lambda data: data)
     Traceback (most recent call last):
     ...
-    tollens.errors.UsageError: <lambda> makes no promise of its own; state the claim, for \
-example tollens.pure(1)
+    tollens.errors.UsageError: <lambda> makes no promise of its own; state the claim, such \
+as "epsilon=1"
     """
     found = _find(mechanism)
     if found is not None:
@@ -82,7 +82,7 @@ example tollens.pure(1)
     own = from_callable(mechanism)
     if own.promise is None:
         raise UsageError(
-            f"{own.name} makes no promise of its own; state the claim, for example tollens.pure(1)"
+            f'{own.name} makes no promise of its own; state the claim, such as "epsilon=1"'
         )
     return own.promise
 

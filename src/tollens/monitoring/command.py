@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from tollens.auditing.command import Request, neighbours_of
 from tollens.claim import Claim, claim_from_json, parse_claim
 from tollens.errors import StoreError, TargetError, UsageError
 from tollens.monitoring.monitor import Monitor
+from tollens.monitoring.notes import new_series, new_store
 from tollens.monitoring.overview import (
     History,
     Standing,
@@ -20,7 +22,7 @@ from tollens.monitoring.overview import (
     standing,
     standings,
 )
-from tollens.monitoring.recording import FIRST_RUN, acknowledge, record_failure
+from tollens.monitoring.recording import FIRST_RUN, acknowledge, last_try, record_failure
 from tollens.monitoring.series import in_force, named
 from tollens.monitoring.state import AlarmState, MonitorState
 from tollens.neighbours import Pair
@@ -48,6 +50,11 @@ class Step:
 
 def step(order: Step, settings: Settings, progress: Progress | None = None) -> Standing:
     """Make a step; a target that cannot be loaded is recorded as a failed one."""
+    with in_options():
+        return _step(order, settings, progress)
+
+
+def _step(order: Step, settings: Settings, progress: Progress | None) -> Standing:
     findings = faults(settings, order.name, order.version)
     request = order.request
     collect(findings, lambda: split_target(request.target))
@@ -71,12 +78,14 @@ def step(order: Step, settings: Settings, progress: Progress | None = None) -> S
         pair = collect(findings, lambda: only_pair(neighbours_of(request, theirs)))
     if findings or claim is None or pair is None:
         raise UsageError(findings)
-    with open_monitor(order, claim, settings) as monitor:
-        state = monitor.step(
+
+    def run(monitor: Monitor) -> MonitorState:
+        return monitor.step(
             loaded, neighbours=pair, version=order.version, run_id=order.run_id,
             target=request.target, progress=progress,
         )  # fmt: skip
-        return _standing(monitor, state)
+
+    return _made(order, claim, settings, run)
 
 
 def _unloadable(
@@ -84,11 +93,13 @@ def _unloadable(
 ) -> Standing:
     """Record the failed step, in the series in force where claim or pair stand in the target."""
     if claim is not None and pair is not None:
-        with open_monitor(order, claim, settings) as monitor:
-            state = monitor.step(
+
+        def run(monitor: Monitor) -> MonitorState:
+            return monitor.step(
                 order.request.target, neighbours=pair, version=order.version, run_id=order.run_id
             )
-            return _standing(monitor, state)
+
+        return _made(order, claim, settings, run)
     with Store.open(str(settings["store"])) as store:
         series = in_force(store, store.series(order.name))
         if series is None:
@@ -97,8 +108,13 @@ def _unloadable(
                 "its target its claim and pair are not known: give --claim, --x and --x-prime"
             )
         run_id = FIRST_RUN if order.run_id is None else order.run_id
-        record_failure(store, series, order.version, run_id, message)
-        note = f"version {order.version} could not be run: {message}"
+        with store.turn(series.id) as turn:
+            known = last_try(turn, order.version, run_id)
+        if known is not None and known.outcome != "failed":
+            note = f"version {order.version}, run {run_id} is recorded already; not run again"
+        else:
+            record_failure(store, series, order.version, run_id, message)
+            note = f"version {order.version} could not be run: {message}"
         return standing(store, series, notes=[note])
 
 
@@ -132,6 +148,19 @@ def count(
     settings: Settings,
 ) -> Standing:
     """A step of counts that were made elsewhere; claim and events are those of the series."""
+    with in_options():
+        return _count(name, version, counts, n, run_id, claim, settings)
+
+
+def _count(
+    name: str,
+    version: str,
+    counts: str,
+    n: int | None,
+    run_id: str | None,
+    claim: str | None,
+    settings: Settings,
+) -> Standing:
     findings = faults(settings, name, version)
     content = collect(findings, lambda: parse_json(counts, "--counts"))
     given = collect(findings, lambda: None if claim is None else parse_claim(claim))
@@ -139,6 +168,7 @@ def count(
         findings.append('--counts must be an object such as {"event": [3, 1]}')
     if findings or not isinstance(content, dict):
         raise UsageError(findings)
+    made = new_store(settings)
     series = _series_of(name, settings)
     events = sorted(content)
     if series is not None:
@@ -150,9 +180,11 @@ def count(
     if given is None:
         raise UsageError(f"{name} has no steps yet; give its --claim, such as epsilon=1")
     order = Step(Request(""), name, version, run_id, tuple(events))
-    with open_monitor(order, given, settings) as monitor:
-        state = monitor.step_counts(content, version=version, n=n, run_id=run_id)
-        return _standing(monitor, state)
+
+    def run(monitor: Monitor) -> MonitorState:
+        return monitor.step_counts(content, version=version, n=n, run_id=run_id)
+
+    return _made(order, given, settings, run, made)
 
 
 def status(settings: Settings) -> list[Standing]:
@@ -202,10 +234,51 @@ def open_monitor(order: Step, claim: Claim, settings: Settings) -> Monitor:
     )  # fmt: skip
 
 
-def _standing(monitor: Monitor, state: MonitorState) -> Standing:
-    series = monitor.series
-    assert series is not None  # noqa: S101 - it has a step
-    return standing(monitor.store, series, notes=state.notes)
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Say what is wrong in the words of the command line, not in those of Python."""
+    try:
+        yield
+    except UsageError as error:
+        findings = [_spelled(finding) for finding in error.findings]
+        if findings == list(error.findings):
+            raise
+        raise type(error)(findings) from error
+
+
+_SPELLED = (
+    ('open the series with events=["name", ...]', "name them with --event"),
+    ('events=["name", ...]', "--event NAME"),
+    ('events=["output <= 0"]', '--event "output <= 0"'),
+    ("small_counts", "--small-counts"),
+    ("run_id", "--run-id"),
+)
+
+
+def _spelled(finding: str) -> str:
+    for python, option in _SPELLED:
+        finding = finding.replace(python, option)
+    return finding
+
+
+def _made(
+    order: Step,
+    claim: Claim,
+    settings: Settings,
+    run: Callable[[Monitor], MonitorState],
+    made: Sequence[str] = (),
+) -> Standing:
+    """Make a step; say how its series stands, and whether store and series are new."""
+    notes = [*made, *new_store(settings)]
+    with open_monitor(order, claim, settings) as monitor:
+        same = monitor.store.series(order.name)
+        before = in_force(monitor.store, same)
+        state = run(monitor)
+        series = monitor.series
+        assert series is not None  # noqa: S101 - it has a step
+        if before is not None and series.id not in {other.id for other in same}:
+            notes.append(new_series(before, series))
+        return standing(monitor.store, series, notes=[*state.notes, *notes])
 
 
 def _reading(settings: Settings) -> Store:

@@ -20,7 +20,7 @@ RECENT = 40
 class Standing:
     """A series and how it stands.
 
-    `recent` are its last steps, oldest first. `elsewhere` are alarms of older series of this name
+    `recent` are its last steps, oldest first. `elsewhere` are alarms of other series of this name
     that nobody acknowledged: other settings do not close an alarm.
     """
 
@@ -51,7 +51,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The steps of a series, all its alarms, and the older series of the same name."""
+    """The steps of a series, all its alarms, and the other series of the same name."""
 
     standing: Standing
     rows: tuple[HistoryRow, ...]
@@ -92,7 +92,7 @@ def open_alarms(store: Store, series: SeriesRecord) -> list[AlarmState]:
 
 
 def standings(store: Store) -> list[Standing]:
-    """The series in force of every name, by name; after each the older ones with an open alarm."""
+    """The series in force of every name, by name; after each the others with an open alarm."""
     found = []
     for series in all_in_force(store):
         found.append(standing(store, series))

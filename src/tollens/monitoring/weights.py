@@ -38,10 +38,10 @@ def checked_horizon(horizon: object) -> Horizon:
     if horizon is None or horizon == ARL:
         return horizon
     if isinstance(horizon, int) and horizon >= 2**63:
-        raise UsageError("horizon is too large; give None where the number of steps is not known")
+        raise UsageError("horizon is too large; give none where the number of steps is not known")
     if isinstance(horizon, bool) or not isinstance(horizon, int) or horizon < 1:
         raise UsageError(
-            f'horizon is {horizon!r}; give the number of steps, None if it is not known, or "arl" '
+            f'horizon is {horizon!r}; give the number of steps, none if it is not known, or "arl" '
             "for an average time to a false alarm of 1/alpha steps"
         )
     return horizon

@@ -123,11 +123,11 @@ class Screen:
     def status(self, rows: Sequence[Standing]) -> None:
         """How all series stand."""
         from tollens.report.prometheus import prometheus_document
-        from tollens.report.series_text import status_table
+        from tollens.report.series_text import several_open, status_table
 
         self._show(
             lambda: documents.status_document(rows),
-            [status_table(rows, width=self._table_width)],
+            [status_table(rows, width=self._table_width), *several_open(rows)],
             metrics=lambda: prometheus_document(rows),
         )
 
@@ -144,9 +144,11 @@ class Screen:
         """The alarm that was closed."""
         from tollens.report.series_text import acknowledged_text
 
+        own = (row.state.raised,) if row.state.alarm and row.state.raised is not None else ()
+        left = (*own, *row.elsewhere)
         self._show(
             lambda: documents.acknowledged_document(row, alarm),
-            [acknowledged_text(row.state.name, alarm, width=self._width)],
+            [acknowledged_text(row.state.name, alarm, left, width=self._width)],
         )
 
     def migrated(self, store: str, *, changed: bool) -> None:

@@ -54,8 +54,9 @@ def standing_text(row: Standing, *, width: int = 100) -> Text:
     for alarm in row.elsewhere:
         lines.append((
             "note",
-            f"the alarm of version {short(alarm.version)} in an older series of {state.name} is "
-            "open still; other settings do not close it",
+            f"{'another' if state.alarm else 'an'} alarm is open, of version "
+            f"{short(alarm.version)} in another series of {state.name}; other settings do not "
+            "close it",
         ))  # fmt: skip
     if row.alarm:
         words = f"tollens monitor acknowledge {quoted(state.name)} --reason TEXT"
@@ -63,8 +64,10 @@ def standing_text(row: Standing, *, width: int = 100) -> Text:
     return labelled(lines, STYLES[state.word], width=width)
 
 
-def acknowledged_text(name: str, alarm: AlarmState, *, width: int = 100) -> Text:
-    """An alarm that was closed, as labelled lines."""
+def acknowledged_text(
+    name: str, alarm: AlarmState, left: Sequence[AlarmState] = (), *, width: int = 100
+) -> Text:
+    """An alarm that was closed, as labelled lines; `left` are those of the name that are open."""
     lines = [("closed", f"the alarm of {name}, raised {when(alarm.raised_at)} UTC")]
     lines.append(("version", short(alarm.version)))
     lines += _alarm_lines(alarm)
@@ -72,6 +75,12 @@ def acknowledged_text(name: str, alarm: AlarmState, *, width: int = 100) -> Text
         lines.append(("leak", f"epsilon >= {down(alarm.epsilon_lower)} at that step"))
     lines.append(("reason", " ".join((alarm.reason or "").split())))
     lines.append(("now", "evidence starts anew with the next step"))
+    for other in left:
+        lines.append((
+            "note",
+            f"another alarm of {name} is open still, of version {short(other.version)} in another "
+            "series; acknowledge it too",
+        ))  # fmt: skip
     return labelled(lines, "bold", width=width)
 
 
@@ -93,9 +102,11 @@ def status_table(
     ]
     if any(row.state.failed for row in rows):
         failed = [Text(f"{row.state.failed:,}") for row in rows]
-        columns.insert(3, _Column("failed", failed, "right", leaves=1))
+        columns.insert(3, _Column("failed", failed, "right"))
     columns[0].folds = _needed(columns) + 3 + _LEAST_SPARK > width
     _make_room(columns, width, _LEAST_SPARK)
+    if _needed(columns) > width:
+        columns = [column for column in columns if column.title != "failed"]
     free = width - _needed(columns) - 3
     if free >= _LEAST_SPARK:
         wide = min(free, RECENT)
@@ -106,8 +117,21 @@ def status_table(
     return _table(columns)
 
 
+def several_open(rows: Sequence[Standing]) -> list[RenderableType]:
+    """Names with more than one open alarm: each is closed by itself."""
+    return [
+        Text(
+            f"{row.state.name}: {1 + len(row.elsewhere)} alarms are open, in series with other "
+            "settings; acknowledge each",
+            "yellow",
+        )
+        for row in rows
+        if row.state.alarm and row.elsewhere
+    ]
+
+
 def history_parts(found: History, *, width: int = 120) -> list[RenderableType]:
-    """The history of a series: how it stands, its steps, older series of the name."""
+    """The history of a series: how it stands, its steps, other series of the name."""
     parts: list[RenderableType] = [standing_text(found.standing, width=min(width, 100))]
     if found.rows:
         parts += [Text(), _steps_table(found, width)]
@@ -116,7 +140,7 @@ def history_parts(found: History, *, width: int = 120) -> list[RenderableType]:
         steps = "step is" if hidden == 1 else "steps are"
         parts.append(Text(f"{hidden:,} earlier {steps} not shown; --last K shows more", "dim"))
     if found.older:
-        parts += [Text(), Text("older series of this name", "bold")]
+        parts += [Text(), Text("other series of this name", "bold")]
         parts += [Text(_older_words(row), "dim") for row in found.older]
     return parts
 
@@ -203,7 +227,7 @@ def _leak_words(row: Standing) -> str:
 
 
 def _name(row: Standing) -> str:
-    return row.state.name if row.current else f"{row.state.name} (older)"
+    return row.state.name if row.current else f"{row.state.name} (other)"
 
 
 def _share_words(state: MonitorState) -> str:
