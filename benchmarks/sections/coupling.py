@@ -14,7 +14,7 @@ NOTE = (
     "runs with the same draws may go below it."
 )
 RUNS = (30, 200)
-SECONDS = 80.0
+SECONDS = 55.0
 
 POINTS: tuple[tuple[float, float, float | None], ...] = (
     (0.01, 0.02, 2300.0),

@@ -24,7 +24,7 @@ NOTE = (
     "limit of many samples."
 )
 RUNS = (24, 200)
-SECONDS = 60.0
+SECONDS = 45.0
 
 TARGETS = {
     ("normal", 0.5): (153.0, 80.0, 188),

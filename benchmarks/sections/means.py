@@ -41,7 +41,7 @@ NOTE = (
     "audit are of 20 runs; a careful reproduction of it is the target, within 15 %."
 )
 RUNS = (100, 200)
-SECONDS = 90.0
+SECONDS = 65.0
 
 Array = NDArray[np.float64]
 

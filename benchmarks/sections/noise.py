@@ -16,7 +16,7 @@ NOTE = (
     "α = 0.05 (and once 1e-6)."
 )
 RUNS = (60, 200)
-SECONDS = 110.0
+SECONDS = 75.0
 
 EPSILONS = (0.01, 0.1, 0.5, 1.0, 2.0, 4.0)
 RATIOS = (1.5, 2.0, 4.0)
