@@ -89,3 +89,26 @@ def test_the_last_good_version_is_known_after_an_acknowledged_alarm(tmp_path):
     assert verdict.refuted
     assert "history of the series" in str(verdict)
     assert np.isfinite(verdict.log_e_value)
+
+
+def test_a_state_turns_into_json_and_back(tmp_path):
+    with tollens.Monitor.open("s", "epsilon=1", store=tmp_path / "m.db", seed=2) as monitor:
+        states = [monitor.state]
+        for version in ("v1", "v2"):
+            states.append(
+                monitor.step(tollens.batched(broken), neighbours=([1], []), version=version)
+            )
+        states.append(monitor.acknowledge("because"))
+    assert states[1].alarm
+    for state in states:
+        again = tollens.MonitorState.from_json(state.to_json())
+        assert again == state
+        assert again.word in state._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"schema": "tollens/monitor/1"}', '{"schema": "tollens/verdict/1"}']
+)
+def test_other_documents_are_no_state(text):
+    with pytest.raises(UsageError):
+        tollens.MonitorState.from_json(text)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import html
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from tollens.serial import to_jsonable
-from tollens.witness import Witness
+from tollens.errors import UsageError
+from tollens.serial import number_from_json, parse_json, to_jsonable, whole_from_json
+from tollens.witness import Witness, witness_from_json
 
 Json = dict[str, object]
+
+SCHEMA = "tollens/monitor/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,40 @@ class MonitorState:
         assert isinstance(jsonable, dict)  # noqa: S101 - of a dictionary
         return jsonable
 
+    def to_json(self) -> str:
+        """One JSON document of schema "tollens/monitor/1"."""
+        content = {"schema": SCHEMA, **self.to_dict()}
+        return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+    @staticmethod
+    def from_json(text: str) -> MonitorState:
+        """The state of a document made by `to_json`; `UsageError` if it is none."""
+        data = parse_json(text, "state of a monitor")
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            raise UsageError(f'not the state of a monitor: the "schema" must be "{SCHEMA}"')
+        try:
+            return MonitorState(
+                name=str(data["name"]),
+                method=str(data["method"]),
+                alarm=data["alarm"] is True,
+                evidence=number_from_json(data["evidence"], "evidence"),
+                threshold=number_from_json(data["threshold"], "threshold"),
+                epsilon_lower=number_from_json(data["epsilon_lower"], "epsilon_lower"),
+                steps=whole_from_json(data["steps"], "steps"),
+                failed=whole_from_json(data["failed"], "failed"),
+                version=_text(data["version"]),
+                last_outcome=_text(data["last_outcome"]),
+                updated_at=_moment(data["updated_at"]),
+                stale=data["stale"] is True,
+                raised=_alarm(data["raised"]),
+                notes=tuple(str(note) for note in data["notes"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UsageError(f"not the state of a monitor: {error!r}") from None
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
     def __str__(self) -> str:
         lines = [
             f"{self.word}  {self.name}: {self.steps} steps, evidence {self.evidence:.2f} of "
@@ -161,7 +200,42 @@ class HistoryRow:
 def _moments(value: object) -> object:
     """Datetimes as ISO texts, within dictionaries."""
     if isinstance(value, datetime):
-        return value.isoformat(timespec="seconds")
+        return value.isoformat()
     if isinstance(value, dict):
         return {key: _moments(item) for key, item in value.items()}
     return value
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _moment(value: object) -> datetime | None:
+    return None if value is None else datetime.fromisoformat(str(value))
+
+
+def _alarm(value: object) -> AlarmState | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise TypeError("the alarm is no object")
+    place, raised_at = value["likely_break"], _moment(value["raised_at"])
+    if raised_at is None:
+        raise TypeError("the alarm has no time")
+    return AlarmState(
+        step=whole_from_json(value["step"], "step"),
+        version=str(value["version"]),
+        raised_at=raised_at,
+        likely_break=LikelyBreak(
+            whole_from_json(place["step"], "step"),
+            str(place["version"]),
+            _text(place["version_before"]),
+            whole_from_json(place["earliest"], "earliest"),
+            whole_from_json(place["latest"], "latest"),
+        ),
+        witness=None if value["witness"] is None else witness_from_json(value["witness"]),
+        epsilon_lower=number_from_json(value["epsilon_lower"], "epsilon_lower"),
+        acknowledged_at=_moment(value["acknowledged_at"]),
+        reason=_text(value["reason"]),
+        peak=None if value["peak"] is None else number_from_json(value["peak"], "peak"),
+    )
