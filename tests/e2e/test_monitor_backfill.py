@@ -46,12 +46,12 @@ def repository(folder, scales, *, below=""):
 
 
 def versions(folder):
-    return git(folder, "log", "--reverse", "--format=%h", "--abbrev=12").split()
+    return git(folder, "log", "--reverse", "--format=%H").split()
 
 
-def command(*arguments, pairs="500", seed="1"):
+def command(*arguments, pairs="500", seed="1", target="counts.py::count"):
     step = ("--name", "count", "--pairs", pairs, "--seed", seed)
-    words = ("monitor", "backfill", "counts.py::count", *step, *arguments)
+    words = ("monitor", "backfill", target, *step, *arguments)
     return [sys.executable, "-m", "tollens", *words]
 
 
@@ -87,12 +87,14 @@ def test_of_60_commits_the_one_that_halves_the_noise_is_found(tmp_path):
     sha = versions(folder)
     done = backfill(folder, "--range", f"{sha[0]}..main")
     assert done.returncode == 1, done.stderr
-    assert f"first refuted commit: {sha[39]} change 39\n" in done.stdout
-    assert f"{sha[38]} change 38 (not refuted with 20,000 pairs)" in done.stdout
+    assert f"first refuted commit: {sha[39][:12]} change 39\n" in done.stdout
+    assert f"{sha[38][:12]} change 38 (not refuted with 20,000 pairs)" in done.stdout
     assert "witness" in done.stdout
-    assert f"git show {sha[39]}\n" in done.stdout
+    assert f"git show {sha[39][:12]}\n" in done.stdout
+    reached = len(re.findall(r"^\d+/59 ", done.stderr, re.MULTILINE))
+    assert f"{59 - reached} not reached after the alarm" in " ".join(done.stdout.split())
     assert len(re.findall(r"^\d+/59 ", done.stderr, re.MULTILINE)) <= 45
-    assert f"{sha[20]} change 20: failed: counts.py cannot be imported" in done.stderr
+    assert f"{sha[20][:12]} change 20: failed: counts.py cannot be imported" in done.stderr
     found = history(folder)
     assert [step["version"] for step in found["steps"]][:38] == sha[1:39]
     assert [s["version"] for s in found["steps"] if s["outcome"] == "failed"] == [sha[20]]
@@ -110,8 +112,8 @@ def test_a_second_walk_goes_on_where_the_first_stopped(tmp_path):
     assert again.returncode == 1
     document = json.loads(again.stdout)
     assert (document["known"], document["commits"]) == (4, 5)
-    assert document["breaking"]["first"]["version"] == sha[4]
-    assert document["breaking"]["before"]["version"] == sha[3]
+    assert document["breaking"]["first"]["sha"] == sha[4]
+    assert document["breaking"]["before"]["sha"] == sha[3]
     assert document["breaking"]["verdict"]["outcome"] == "REFUTED"
     assert len(history(folder)["steps"]) == 5
     third = backfill(folder, "--range", "main")
@@ -120,7 +122,7 @@ def test_a_second_walk_goes_on_where_the_first_stopped(tmp_path):
     assert len(history(folder)["steps"]) == 5
     store = ("--store", str(folder / ".tollens" / "monitor.db"))
     elsewhere = backfill(tmp_path, "--range", "main", "--path", str(folder), *store)
-    assert f"git -C {folder} show {sha[4]}\n" in elsewhere.stdout
+    assert f"git -C {folder} show {sha[4][:12]}\n" in elsewhere.stdout
 
 
 def test_settings_of_commits_are_not_read_and_folders_below_work(tmp_path):
@@ -147,9 +149,44 @@ def test_commits_before_the_mechanism_are_skipped(tmp_path):
     git(folder, "commit", "--quiet", "--all", "--message", "one output too few")
     document = json.loads(backfill(folder, "--range", "main~3..main", "--format", "json").stdout)
     assert (document["scored"], document["failed"], document["known"]) == (1, 2, 1)
-    never = backfill(folder, "--range", "main~3..main~2", "--store", "other.db")
-    assert never.returncode == 2
-    assert "no commit of the range could be run" in never.stderr
+
+
+def test_where_no_commit_can_be_run_the_reason_is_said_once_and_the_exit_code_is_3(tmp_path):
+    folder = repository(tmp_path / "project", [GOOD] * 3)
+    done = backfill(folder, "--range", "main", target="other.py::count")
+    assert done.returncode == 3
+    assert done.stderr.count("other.py does not exist") == 1
+    assert done.stderr.count("skipped, for the same reason") == 2
+    text = " ".join(done.stdout.split())
+    assert "reason no commit could be run: other.py does not exist advice" in text
+    assert "such as package.module:name, and give --claim, --x and --x-prime" in text
+    assert f"a new store was made at {Path('.tollens', 'monitor.db')}" in text
+    quiet = backfill(folder, "--range", "main", "--quiet", target="other.py::count")
+    assert (quiet.returncode, quiet.stderr) == (3, "")
+    assert "other.py does not exist" in quiet.stdout
+    given = ("--claim", "epsilon=1", "--x", "[1]", "--x-prime", "[]", "--format", "json")
+    failed = backfill(folder, "--range", "main", *given, target="counts.py::cuont")
+    assert failed.returncode == 3
+    document = json.loads(failed.stdout)
+    assert (document["failed"], document["unreached"]) == (3, 0)
+    assert document["reason"].startswith("counts.py has no 'cuont'; did you mean 'count'?")
+
+
+def test_steps_of_a_workflow_are_known_whole_or_cut_short(tmp_path):
+    folder = repository(tmp_path / "project", [GOOD] * 4)
+    sha = versions(folder)
+    for version in (sha[0], sha[1][:8]):
+        words = ["counts.py::count", "--name", "count", "--pairs", "500", "--version", version]
+        subprocess.run(
+            [sys.executable, "-m", "tollens", "monitor", "step", *words], cwd=folder, env=unset(),
+            check=True, capture_output=True,
+        )  # fmt: skip
+    document = json.loads(backfill(folder, "--range", "main", "--format", "json").stdout)
+    assert (document["known"], document["scored"], document["notes"]) == (2, 4, [])
+    assert [s["version"] for s in history(folder)["steps"]] == [sha[0], sha[1][:8], *sha[2:]]
+    other = backfill(folder, "--range", "main", "--alpha", "0.01")
+    assert other.stderr.count("other settings than series count had so far (alpha 0.05") == 1
+    assert "alpha 0.05 -> 0.01" in other.stdout
 
 
 @pytest.fixture(scope="module")

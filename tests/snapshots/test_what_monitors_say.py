@@ -129,7 +129,7 @@ def test_acknowledged(snapshot):
 
 
 def commit(number):
-    return Commit(f"{number:040x}", f"{number:012x}", f"change {number}")
+    return Commit(f"{number:012x}" + 28 * "0", f"change {number}")
 
 
 def backfilled(**changes):
@@ -146,7 +146,7 @@ def backfilled(**changes):
     }
     breaking = Breaking(**values)  # fmt: skip
     return Backfill(
-        "count", "/srv/project", 59, 3, 38, 1, 0, standing(**ALARM), commit(41), breaking
+        "count", "/srv/project", 59, 3, 38, 1, 0, standing(**ALARM), commit(41), breaking, 17
     )
 
 
@@ -161,4 +161,12 @@ def test_backfill(snapshot, changes):
 
 def test_backfill_without_an_alarm(snapshot):
     found = Backfill("count", "/srv/project", 59, 0, 58, 1, 0, standing())
+    assert shown(backfill_text.backfill_text(found)) == snapshot
+
+
+def test_backfill_of_nothing_that_runs(snapshot):
+    found = Backfill(
+        "count", "/srv/project", 3, 0, 0, 0, 3, None, reason="counts.py does not exist",
+        notes=("a new store was made at .tollens/monitor.db",),
+    )  # fmt: skip
     assert shown(backfill_text.backfill_text(found)) == snapshot

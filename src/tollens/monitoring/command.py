@@ -35,6 +35,9 @@ from tollens.targets import load_target, split_target
 Settings = Mapping[str, object]
 Progress = Callable[[int, int], None]
 
+NOT_RECORDED = "; nothing was recorded"
+"""Follows the reason why a target cannot be loaded, where there is no series to record it in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -104,7 +107,7 @@ def _unloadable(
         series = in_force(store, store.series(order.name))
         if series is None:
             raise UsageError(
-                f"{message}; nothing was recorded, for {order.name} has no steps yet and without "
+                f"{message}{NOT_RECORDED}, for {order.name} has no steps yet and without "
                 "its target its claim and pair are not known: give --claim, --x and --x-prime"
             )
         run_id = FIRST_RUN if order.run_id is None else order.run_id

@@ -13,6 +13,11 @@ from tollens.rounding import down
 from tollens.serial import number_from_json
 from tollens.witness import witness_from_json
 
+_ADVICE = (
+    "name the code itself, such as package.module:name, and give --claim, --x and --x-prime, which "
+    "older commits do not have"
+)
+
 
 def backfill_text(found: Backfill, *, width: int = 100) -> Text:
     """The walk as labelled lines: the first commit that was refuted, or how the series stands."""
@@ -26,7 +31,15 @@ def backfill_text(found: Backfill, *, width: int = 100) -> Text:
     if state is not None and found.alarm is None:
         lines.append(("evidence", evidence_words(state)))
     counts = f"{found.scored:,} scored, {found.failed:,} failed, {found.skipped:,} skipped"
-    lines.append(("commits", counts + (f"; {found.known:,} known before" if found.known else "")))
+    counts += f"; {found.known:,} known before" if found.known else ""
+    counts += f"; {found.unreached:,} not reached after the alarm" if found.unreached else ""
+    lines.append(("commits", counts))
+    if found.reason is not None:
+        lines += [
+            ("reason", f"no commit could be run: {found.reason}"),
+            ("advice", f"where the file of the promise is younger than the code, {_ADVICE}"),
+        ]
+    lines += [("note", note) for note in found.notes]
     if found.alarm is not None:
         words = f"tollens monitor acknowledge {quoted(found.name)} --reason TEXT"
         lines.append(("close", unbroken(words)))
@@ -51,13 +64,13 @@ def _breaking_lines(breaking: Breaking, repository: str) -> list[tuple[str, str]
     else:
         lines.append(("before it", "no commit of the range; the break may be older"))
     if breaking.untested:
-        between = ", ".join(commit.version for commit in breaking.untested)
+        between = ", ".join(commit.short for commit in breaking.untested)
         lines.append(("between", f"{between} could not be decided; the break may be there"))
     lines += _verdict_lines(breaking)
     lines.append(("audits", audits))
     inside = Path.cwd().resolve().is_relative_to(Path(repository).resolve())
     where = "" if inside else f" -C {quoted(repository)}"
-    lines.append(("change", unbroken(f"git{where} show {breaking.first.version}")))
+    lines.append(("change", unbroken(f"git{where} show {breaking.first.short}")))
     return lines
 
 

@@ -17,7 +17,7 @@ from types import FrameType
 from tollens.errors import UsageError
 
 _DIGITS = 12
-"""Digits of a commit as a version: fixed, so that a version is the same in a year."""
+"""Digits of a commit that people see; its version is the whole of it, as on GitHub."""
 
 Handler = Callable[[int, FrameType | None], object] | int
 
@@ -27,14 +27,18 @@ _PLACES = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMM
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit; `version` is its hash, cut to 12 digits."""
+    """A commit; `sha` is also its version, `short` is for people."""
 
     sha: str
-    version: str
     subject: str
 
+    @property
+    def short(self) -> str:
+        """The first digits."""
+        return self.sha[:_DIGITS]
+
     def __str__(self) -> str:
-        return f"{self.version} {self.subject}"
+        return f"{self.short} {self.subject}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +51,15 @@ class Repository:
     def commits(self, text: str) -> list[Commit]:
         """The commits of a range such as `v1.0..HEAD`, oldest first, first parents only."""
         done = _git(
-            self.top, "log", "--reverse", "--first-parent", f"--abbrev={_DIGITS}",
-            "--format=%H%x00%h%x00%s", "--end-of-options", text, "--",
+            self.top, "log", "--reverse", "--first-parent", "--format=%H%x00%s",
+            "--end-of-options", text, "--",
         )  # fmt: skip
         if done.returncode:
             raise UsageError(
                 f"the range {text!r} cannot be read: {_last_line(done.stderr)}; write A..B, such "
                 "as v1.0..HEAD"
             )
-        found = [Commit(*line.split("\0", 2)) for line in done.stdout.splitlines() if line]
+        found = [Commit(*line.split("\0", 1)) for line in done.stdout.splitlines() if line]
         if not found:
             raise UsageError(f"the range {text!r} has no commits; write A..B with A before B")
         return found

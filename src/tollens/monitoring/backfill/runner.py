@@ -17,16 +17,18 @@ from pathlib import Path
 from tollens.errors import UsageError
 from tollens.monitoring.backfill.repository import Commit, Repository, Worktree, clean_environment
 from tollens.monitoring.command import Step
+from tollens.monitoring.notes import OTHER_SETTINGS
 from tollens.settings import MONITOR_KEYS
 from tollens.targets import split_target
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a process said: its document, and what went wrong."""
+    """What a process said: its document, what went wrong, and that a new series began."""
 
     document: Mapping[str, object]
     error: str
+    news: tuple[str, ...] = ()
 
 
 class Runner:
@@ -52,7 +54,7 @@ class Runner:
     def step(self, commit: Commit) -> Answer:
         """Make the step of a commit."""
         step = self._step
-        words = ["monitor", "step", self._target, "--name", step.name, "--version", commit.version]
+        words = ["monitor", "step", self._target, "--name", step.name, "--version", commit.sha]
         words += self._watched()
         for name in MONITOR_KEYS:
             if self.settings[name] is not None and name != "store":
@@ -96,7 +98,7 @@ class Runner:
             env=self._environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             errors="replace",
             check=False,
         )  # fmt: skip
@@ -110,6 +112,7 @@ class Runner:
         paths += [found["PYTHONPATH"]] if found.get("PYTHONPATH") else []
         found["PYTHONPATH"] = os.pathsep.join(paths)
         found["PYTHONDONTWRITEBYTECODE"] = "1"
+        found["PYTHONIOENCODING"] = "utf-8"
         found["TOLLENS_STORE"] = str(self.settings["store"])  # a password is not for `ps`
         return found
 
@@ -123,8 +126,9 @@ def _answer(done: subprocess.CompletedProcess[str]) -> Answer:
         words = f"ended with {done.returncode}" if done.returncode >= 0 else "was killed"
         tail = done.stderr.strip().splitlines()[-1:]
         return Answer({}, ": ".join([f"the process {words}", *tail]))
-    said = document.get("findings") or document.get("notes") or []
-    return Answer(document, "; ".join(str(one) for one in said))
+    said = [str(one) for one in document.get("findings") or document.get("notes") or []]
+    news = tuple(one for one in said if one.startswith(OTHER_SETTINGS))
+    return Answer(document, "; ".join(one for one in said if one not in news), news)
 
 
 def _within(target: str, repository: Repository) -> str:

@@ -6,6 +6,7 @@ are commits audited one by one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +18,16 @@ from tollens.errors import UsageError
 from tollens.monitoring.backfill.first_refuted import first_refuted, most_audits
 from tollens.monitoring.backfill.repository import Commit, find_repository
 from tollens.monitoring.backfill.runner import Answer, Runner
-from tollens.monitoring.command import Settings, Step, faults, only_pair, open_monitor
+from tollens.monitoring.command import (
+    NOT_RECORDED,
+    Settings,
+    Step,
+    faults,
+    in_options,
+    only_pair,
+    open_monitor,
+)
+from tollens.monitoring.notes import new_store
 from tollens.monitoring.overview import Standing, open_alarms, standing
 from tollens.monitoring.recording import FIRST_RUN, record_failure
 from tollens.monitoring.series import in_force
@@ -60,7 +70,10 @@ class Breaking:
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """What a walk came to: commits in the range, what became of them, the alarm and its cause."""
+    """What a walk came to: commits in the range, what became of them, the alarm and its cause.
+
+    `unreached` are those after the alarm. `reason` says why no commit could be run, if none could.
+    """
 
     name: str
     repository: str
@@ -72,6 +85,9 @@ class Backfill:
     standing: Standing | None
     alarm: Commit | None = None
     breaking: Breaking | None = None
+    unreached: int = 0
+    reason: str | None = None
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Plain JSON data."""
@@ -90,7 +106,9 @@ def backfill(order: Order, settings: Settings, remark: Remark) -> Backfill:
     failed and passed over.
     """
     settings = {**settings, "store": _absolute(str(settings["store"]))}
-    _check(order.step, settings)
+    notes = new_store(settings)
+    with in_options():
+        _check(order.step, settings)
     repository = find_repository(Path(order.path))
     commits = repository.commits(order.range)
     with (
@@ -107,7 +125,7 @@ def backfill(order: Order, settings: Settings, remark: Remark) -> Backfill:
         return Backfill(
             order.step.name, str(repository.top), len(commits), walk.known, walk.scored,
             walk.failed, walk.skipped, None if series is None else standing(store, series),
-            alarm, breaking,
+            alarm, breaking, len(commits) - walk.reached, walk.reason(), (*notes, *walk.news),
         )  # fmt: skip
 
 
@@ -118,20 +136,22 @@ class _Walk:
         self, step: Step, settings: Settings, store: Store, commits: Sequence[Commit]
     ) -> None:
         self._step, self._settings, self._store, self._commits = step, settings, store, commits
-        self.known = self.scored = self.failed = self.skipped = 0
+        self.known = self.scored = self.failed = self.skipped = self.reached = 0
+        self.news: list[str] = []
+        self._errors: list[tuple[Commit, str]] = []
 
     def run(self, runner: Runner, remark: Remark) -> Commit | None:
         """Make the steps that are missing; the commit at which an alarm is open, if any."""
         outcomes = self._recorded()
         open_at = self._open_alarm()
-        last_error = ""
         for i, commit in enumerate(self._commits, start=1):
-            place = f"{i}/{len(self._commits)} {commit.version} {commit.subject[:50]}"
-            if commit.version in outcomes:
+            self.reached = i
+            place = f"{i}/{len(self._commits)} {commit.short} {commit.subject[:50]}"
+            if commit.sha in outcomes:
                 self.known += 1
-                self.scored += outcomes[commit.version] == "scored"
-                self.failed += outcomes[commit.version] == "failed"
-                if commit.version == open_at:
+                self.scored += outcomes[commit.sha] == "scored"
+                self.failed += outcomes[commit.sha] == "failed"
+                if commit.sha == open_at:
                     remark(f"{place}: ALARM, recorded already")
                     return commit
                 continue
@@ -141,32 +161,49 @@ class _Walk:
                     "commit of this range: acknowledge it first (tollens monitor acknowledge)"
                 )
             answer = runner.step(commit)
-            error = self._add(commit, answer)
-            last_error = error or last_error
-            remark(f"{place}: {error or _said(answer.document)}")
+            became, error = self._add(commit, answer)
+            if became == "scored":
+                remark(f"{place}: {_said(answer.document)}")
+            elif self._errors and self._errors[-1][1] == error:
+                remark(f"{place}: {became}, for the same reason")
+            else:
+                remark(f"{place}: {became}: {error}")
+            if became != "scored":
+                self._errors.append((commit, error))
+            for note in answer.news:
+                self.news.append(note)
+                remark(f"note: {note}")
             if answer.document.get("alarm") is True:
                 return commit
-        if not self.scored and not self.failed:
-            raise UsageError(f"no commit of the range could be run; the last one: {last_error}")
         return None
 
-    def _add(self, commit: Commit, answer: Answer) -> str:
-        """Count a commit; why it could not be run, if it could not."""
-        if answer.document.get("version") == commit.version:
+    def reason(self) -> str | None:
+        """Why no commit could be run; None if one could."""
+        if self.scored:
+            return None
+        if not self._errors:
+            return "all commits of the range are recorded as failed"
+        (first, why), (last, other) = self._errors[0], self._errors[-1]
+        if why == other:
+            return why
+        return f"{first.short}: {why}; {last.short}: {other}"
+
+    def _add(self, commit: Commit, answer: Answer) -> tuple[str, str]:
+        """Count a commit; what became of it, and why it could not be run, if it could not."""
+        if answer.document.get("version") == commit.sha:
             if answer.document.get("last_outcome") == "scored":
                 self.scored += 1
-                return ""
+                return "scored", ""
             self.failed += 1
-            why = answer.error.removeprefix(f"version {commit.version} could not be run: ")
-            return f"failed: {why}"
+            return "failed", answer.error.removeprefix(f"version {commit.sha} could not be run: ")
         series = self.series()
         if series is None:  # nowhere to record it: claim and pair are not known yet
             self.skipped += 1
-            return f"skipped: {answer.error}"
+            return "skipped", answer.error.partition(NOT_RECORDED)[0]
         run_id = self._step.run_id or FIRST_RUN
-        record_failure(self._store, series, commit.version, run_id, answer.error)
+        record_failure(self._store, series, commit.sha, run_id, answer.error)
         self.failed += 1
-        return f"failed: {answer.error}"
+        return "failed", answer.error
 
     def series(self) -> SeriesRecord | None:
         """The series of these settings in force; claim and pair may stand in the target."""
@@ -190,29 +227,36 @@ class _Walk:
         for series in self._store.series(self._step.name):
             for step in self._store.steps(series.id) if self._mine(series) else ():
                 tried = step.run_id == mine or step.run_id.startswith(f"{mine}~")
-                if tried and found.get(step.version) != "scored":
-                    found[step.version] = step.outcome
-        versions = {commit.version for commit in self._commits}
-        return {version: outcome for version, outcome in found.items() if version in versions}
+                sha = self._sha(step.version)
+                if tried and sha is not None and found.get(sha) != "scored":
+                    found[sha] = step.outcome
+        return found
+
+    def _sha(self, version: str) -> str | None:
+        """The commit of the range that a recorded version is; it may have been cut short."""
+        if re.fullmatch(r"[0-9a-f]{7,64}", version) is None:
+            return None
+        found = [commit.sha for commit in self._commits if commit.sha.startswith(version)]
+        return found[0] if len(found) == 1 else None
 
     def _open_alarm(self) -> str | None:
         series = self.series()
         alarms = [] if series is None else open_alarms(self._store, series)
-        return alarms[0].version if alarms else None
+        return (self._sha(alarms[0].version) or alarms[0].version) if alarms else None
 
     def suspects(self, alarm: Commit) -> list[Commit]:
         """The commits up to the alarm that could be run."""
-        scored = {step.version for step in self._steps()}
+        scored = {self._sha(step.version) for step in self._steps()}
         until = self._commits.index(alarm)
-        return [commit for commit in self._commits[: until + 1] if commit.version in scored]
+        return [commit for commit in self._commits[: until + 1] if commit.sha in scored]
 
     def start(self, alarm: Commit) -> int:
         """The last suspect before the steps that the break may lie at; -1 if there is none."""
         series = self.series()
         alarms = [] if series is None else open_alarms(self._store, series)
         earliest = alarms[0].likely_break.earliest if alarms else 1
-        before = {step.version for step in self._steps() if step.number < earliest}
-        found = [i for i, commit in enumerate(self.suspects(alarm)) if commit.version in before]
+        before = {self._sha(step.version) for step in self._steps() if step.number < earliest}
+        found = [i for i, commit in enumerate(self.suspects(alarm)) if commit.sha in before]
         return found[-1] if found else -1
 
     def _steps(self) -> list[StepRecord]:
