@@ -9,8 +9,12 @@ now, so neither can drift from the code.
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -475,7 +479,92 @@ def slots() -> str:
     return _table(("slot", "looks at", "cut into", "style", "joins instead"), rows)
 
 
+_STEP = "tollens monitor step counts.py::noisy_count --name noisy-count --version {} --seed 1"
+_REASON = "the scale was halved in v3; mended in v4"
+_COMMITS = (1.0, 1.0, 1.0, None, 1.0, 0.5, 0.5, 0.5)
+"""The scales of the commits that are walked; the version that is None cannot be imported."""
+
+
+class _Shell:
+    """Runs commands in a folder, one after the other, and keeps what a terminal would show."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        named = {k: v for k, v in os.environ.items() if not k.startswith(("TOLLENS_", "GIT_"))}
+        who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER")
+               for key, value in (("NAME", "Ann"), ("EMAIL", "ann@example.org"),
+                                  ("DATE", "2026-03-01T12:00:00Z"))}  # fmt: skip
+        quiet = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+        self.environment = {**named, **who, **quiet, "PYTHONIOENCODING": "utf-8"}
+
+    def run(self, line: str, *, shown: bool = True) -> list[str]:
+        """The line as it is typed, and what it prints."""
+        words = shlex.split(line)
+        words = [sys.executable, "-m", "tollens", *words[1:]] if words[0] == "tollens" else words
+        done = subprocess.run(  # noqa: S603 - our own commands
+            words, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, encoding="utf-8", check=False,
+        )  # fmt: skip
+        self.code = done.returncode
+        moment = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2026-03-01 12:00", done.stdout)
+        printed = [each.rstrip() for each in moment.splitlines()]
+        return [f"$ {line}", *(printed if shown else [])]
+
+    def echo(self) -> list[str]:
+        """The exit code of the last command, as one asks for it."""
+        return ["$ echo $?", str(self.code)]
+
+
+def _mechanisms() -> list[str]:
+    """The files of the page on monitors, in order."""
+    page = (ROOT / "docs" / "monitor.md").read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(# counts\.py\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+
+
+@cache
+def _story() -> dict[str, str]:
+    """The commands of the page on monitors, run in a folder of their own."""
+    good, broken = _mechanisms()
+    with tempfile.TemporaryDirectory() as folder:
+        shell = _Shell(Path(folder))
+        file = shell.folder / "counts.py"
+        file.write_text(good, encoding="utf-8")
+        quiet = shell.run(_STEP.format("v1")) + shell.echo()
+        quiet += shell.run(_STEP.format("v2"), shown=False)
+        file.write_text(broken, encoding="utf-8")
+        alarm = shell.run(_STEP.format("v3")) + shell.echo()
+        closed = shell.run(f'tollens monitor acknowledge noisy-count --reason "{_REASON}"')
+        closed += shell.run("tollens monitor status", shown=False) + shell.echo()
+        history = shell.run("tollens monitor history noisy-count")
+    lines = {"quiet": quiet, "alarm": alarm, "closed": closed, "history": history}
+    return {name: "\n".join(["```console", *each, "```"]) for name, each in lines.items()}
+
+
+def _walk() -> str:
+    """A walk over commits, with what it says on the way."""
+    good = _mechanisms()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        shell = _Shell(Path(folder))
+        shell.run("git init --quiet --initial-branch=main")
+        for number, scale in enumerate(_COMMITS):
+            text = f"# change {number}\n" + good.replace("scale=1.0", f"scale={scale}")
+            text = f"import no_such_module\n{text}" if scale is None else text
+            (shell.folder / "counts.py").write_text(text, encoding="utf-8", newline="\n")
+            shell.run("git add counts.py")
+            shell.run(f'git commit --quiet --message "change {number}"')
+            if not number:
+                shell.run("git tag v1.0")
+        line = "tollens monitor backfill counts.py::noisy_count --range v1.0..main "
+        shown = shell.run(f"{line}--name noisy-count --seed 1")
+    return "\n".join(["```text", *shown, "```"])
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
+    "monitor-quiet": lambda: _story()["quiet"],
+    "monitor-alarm": lambda: _story()["alarm"],
+    "monitor-closed": lambda: _story()["closed"],
+    "monitor-history": lambda: _story()["history"],
+    "monitor-backfill": _walk,
     "example": example,
     "unrefuted": unrefuted,
     "undecided": undecided,
