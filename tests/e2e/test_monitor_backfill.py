@@ -170,6 +170,10 @@ def test_where_no_commit_can_be_run_the_reason_is_said_once_and_the_exit_code_is
     document = json.loads(failed.stdout)
     assert (document["failed"], document["unreached"]) == (3, 0)
     assert document["reason"].startswith("counts.py has no 'cuont'; did you mean 'count'?")
+    again = backfill(folder, "--range", "main", *given, target="counts.py::cuont")
+    assert again.returncode == 3
+    already = "all are recorded as failed already: counts.py has no 'cuont'"
+    assert json.loads(again.stdout)["reason"].startswith(already)
 
 
 def test_steps_of_a_workflow_are_known_whole_or_cut_short(tmp_path):

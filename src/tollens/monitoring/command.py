@@ -253,8 +253,9 @@ _SPELLED = (
     ('open the series with events=["name", ...]', "name them with --event"),
     ('events=["name", ...]', "--event NAME"),
     ('events=["output <= 0"]', '--event "output <= 0"'),
-    ("small_counts", "--small-counts"),
-    ("run_id", "--run-id"),
+    ("small_counts is", "--small-counts is"),
+    ("run_id has", "--run-id has"),
+    ("give another run_id", "give another --run-id"),
 )
 
 

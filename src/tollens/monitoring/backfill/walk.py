@@ -182,7 +182,7 @@ class _Walk:
         if self.scored:
             return None
         if not self._errors:
-            return "all commits of the range are recorded as failed"
+            return f"all are recorded as failed already: {self._recorded_error()}"
         (first, why), (last, other) = self._errors[0], self._errors[-1]
         if why == other:
             return why
@@ -231,6 +231,13 @@ class _Walk:
                 if tried and sha is not None and found.get(sha) != "scored":
                     found[sha] = step.outcome
         return found
+
+    def _recorded_error(self) -> str:
+        """Why the last step that failed did."""
+        series = self.series()
+        steps = [] if series is None else self._store.steps(series.id)
+        errors = [str(step.summary.get("error")) for step in steps if step.outcome == "failed"]
+        return errors[-1] if errors else "nobody knows why"
 
     def _sha(self, version: str) -> str | None:
         """The commit of the range that a recorded version is; it may have been cut short."""
