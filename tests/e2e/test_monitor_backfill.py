@@ -227,6 +227,11 @@ def test_without_git_it_says_so(small):
     assert "git is not installed" in done.stderr
 
 
+def listening():
+    """Hear SIGINT even where the shell that runs the tests ignores it (as jobs with `&` do)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_walk_removes_its_worktree(tmp_path, stop):
@@ -236,6 +241,7 @@ def test_an_interrupted_walk_removes_its_worktree(tmp_path, stop):
     process = subprocess.Popen(
         command("--range", "main"), cwd=folder, env={**unset(), "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=listening,  # noqa: PLW1509 - the tests start no threads
     )  # fmt: skip
     deadline = time.monotonic() + 60
     while not list(Path(temporary).glob("tollens-backfill-*/tree/counts.py")):

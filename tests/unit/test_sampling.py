@@ -396,6 +396,11 @@ with open_runs(from_callable(slow), EvidenceStream(1), workers=2, timeout=timeou
 
 
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs process groups")
+def listening():
+    """Hear SIGINT even where the shell that runs the tests ignores it (as jobs with `&` do)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class TestEnd:
     @staticmethod
     def end(timeout, signal_number):
@@ -406,6 +411,7 @@ class TestEnd:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=listening,  # noqa: PLW1509 - the tests start no threads
         )
         try:
             assert process.stdout.readline() == "ready\n"
