@@ -339,6 +339,19 @@ def floor() -> str:
     return _table(head, rows)
 
 
+def _row(module: object, name: str, meaning: str) -> tuple[str, str, str]:
+    """A row about a constant: its place, its value, and what it is."""
+    value = getattr(module, name)
+    if isinstance(value, tuple):
+        text = ", ".join(map(str, value))
+    elif hasattr(value, "shape"):
+        text = f"{len(value)} from {value[0]:g} to {value[-1]:g}"
+    else:
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    place = str(getattr(module, "__name__", "")).removeprefix("tollens.")
+    return f"`{place}.{name}`", text, meaning
+
+
 def constants() -> str:
     """The constants of the audit, by their names in the source."""
     from tollens import contract, divergence
@@ -355,30 +368,19 @@ def constants() -> str:
         ville,
     )
 
-    def row(module: object, name: str, meaning: str) -> tuple[str, str, str]:
-        value = getattr(module, name)
-        text = f"{value:.4g}" if isinstance(value, float) else str(value)
-        place = str(getattr(module, "__name__", "")).removeprefix("tollens.")
-        return f"`{place}.{name}`", text, meaning
-
-    def many(module: object, name: str, meaning: str) -> tuple[str, str, str]:
-        values = getattr(module, name)
-        place, _, _ = row(module, name, meaning)
-        return place, f"{len(values)} from {values[0]:g} to {values[-1]:g}", meaning
-
     rows = [
-        row(sequential, "BURN_IN", "pairs that are only looked at before the first bet"),
-        row(sequential, "REFIT", "growth of the number of pairs between two fits of the cells"),
-        row(sequential, "REBET", "growth of the number of pairs between two sets of bets"),
-        row(sequential, "MEMORY", "pairs after which the cells stay as they are"),
-        row(sequential, "MOST_NUMBERS", "numbers a side after which they do so earlier"),
-        row(sequential, "TRIED", "coupled pairs that are tried before a kind is preferred"),
-        row(sequential, "EXPLORED", "the least share of coupled pairs after that"),
-        row(sequential, "LEAK_SHARE", "part of alpha that pays for the bound on the leak"),
-        row(sequential, "DEFAULT_DELTA", "where a leak is stated for claims without a delta"),
-        row(bandit, "NEW", "part of the runs that may go to new pairs of inputs"),
-        row(bandit, "OPTIMISM", "log wealth by which a pair of inputs may be underestimated"),
-        row(experts, "SMOOTHING", "added to the count of each cell"),
+        _row(sequential, "BURN_IN", "pairs that are only looked at before the first bet"),
+        _row(sequential, "REFIT", "growth of the number of pairs between two fits of the cells"),
+        _row(sequential, "REBET", "growth of the number of pairs between two sets of bets"),
+        _row(sequential, "MEMORY", "pairs after which the cells stay as they are"),
+        _row(sequential, "MOST_NUMBERS", "numbers a side after which they do so earlier"),
+        _row(sequential, "TRIED", "coupled pairs that are tried before a kind is preferred"),
+        _row(sequential, "EXPLORED", "the least share of coupled pairs after that"),
+        _row(sequential, "LEAK_SHARE", "part of alpha that pays for the bound on the leak"),
+        _row(sequential, "DEFAULT_DELTA", "where a leak is stated for claims without a delta"),
+        _row(bandit, "NEW", "part of the runs that may go to new pairs of inputs"),
+        _row(bandit, "OPTIMISM", "log wealth by which a pair of inputs may be underestimated"),
+        _row(experts, "SMOOTHING", "added to the count of each cell"),
         (
             "`auditing.experts.TABLE`",
             f"{len(experts.TABLE)} slots",
@@ -389,23 +391,23 @@ def constants() -> str:
             ", ".join(f"{n} : {m}" for n, m in product.RATIOS),
             "runs on x and on x' in a round, besides equal numbers",
         ),
-        row(product, "WORTH", "gain, times that of equal numbers, for which those are left"),
-        row(product, "FAVOURITE", "share of the favourite, for outputs of several numbers"),
-        row(experts, "LEAST_PULL", "pseudo-pairs of a steady gambler, at least"),
-        row(experts, "MOST_PULL", "pseudo-pairs of a steady gambler, at most"),
-        row(paired, "EVENTS", "tests that a bet on coupled pairs may use"),
-        row(density, "FINE", "cells of a density estimate"),
-        row(score, "MAX_TRAINING", "runs a side that a fit of a score looks at"),
-        row(score, "TREES", "trees of a boosted score"),
-        row(score, "LEAVES", "leaves of each tree"),
-        row(score, "FEWEST_FOR_TREES", "runs from which trees are fitted"),
-        row(score, "MOST_FOR_TREES", "numbers that trees are fitted to at most"),
-        many(leak, "GRID", "values that the bound on the leak may take"),
-        row(leak, "REBET", "growth of the number of pairs between two sets of bets on the leak"),
-        row(power, "PLAYED", "audits simulated for each candidate of the detectable excess"),
-        row(ville, "ROUNDING", "allowance for floating-point error in a certified bet"),
-        row(contract, "TANGENTS", "values of epsilon at which a curved claim is bet against"),
-        many(divergence, "ORDERS", "orders at which a zCDP claim is imposed"),
+        _row(product, "WORTH", "gain, times that of equal numbers, for which those are left"),
+        _row(product, "FAVOURITE", "share of the favourite, for outputs of several numbers"),
+        _row(experts, "LEAST_PULL", "pseudo-pairs of a steady gambler, at least"),
+        _row(experts, "MOST_PULL", "pseudo-pairs of a steady gambler, at most"),
+        _row(paired, "EVENTS", "tests that a bet on coupled pairs may use"),
+        _row(density, "FINE", "cells of a density estimate"),
+        _row(score, "MAX_TRAINING", "runs a side that a fit of a score looks at"),
+        _row(score, "TREES", "trees of a boosted score"),
+        _row(score, "LEAVES", "leaves of each tree"),
+        _row(score, "FEWEST_FOR_TREES", "runs from which trees are fitted"),
+        _row(score, "MOST_FOR_TREES", "numbers that trees are fitted to at most"),
+        _row(leak, "GRID", "values that the bound on the leak may take"),
+        _row(leak, "REBET", "growth of the number of pairs between two sets of bets on the leak"),
+        _row(power, "PLAYED", "audits simulated for each candidate of the detectable excess"),
+        _row(ville, "ROUNDING", "allowance for floating-point error in a certified bet"),
+        _row(contract, "TANGENTS", "values of epsilon at which a curved claim is bet against"),
+        _row(divergence, "ORDERS", "orders at which a zCDP claim is imposed"),
     ]
     return _table(("name", "value", "meaning"), rows)
 
@@ -415,29 +417,18 @@ def monitor_constants() -> str:
     from tollens.monitoring.brownian import small_counts
     from tollens.monitoring.exact import data, evidence, leak, rungs
 
-    def row(module: object, name: str, meaning: str) -> tuple[str, str, str]:
-        value = getattr(module, name)
-        text = ", ".join(map(str, value)) if isinstance(value, tuple) else f"{value:.4g}"
-        place = str(getattr(module, "__name__", "")).removeprefix("tollens.")
-        return f"`{place}.{name}`", text, meaning
-
-    grid = f"{len(leak.GRID)} from {leak.GRID[0]:g} to {leak.GRID[-1]:g}"
     rows = [
-        row(data, "SUB_BATCH", "pairs of runs that are scored together"),
-        row(data, "FEWEST", "sub-batches at least, where a step has so many pairs"),
-        row(rungs, "PERIODS", "steps that the rungs remember at most"),
-        row(rungs, "DISCOUNT", "what a learned number costs a favourite"),
-        row(evidence, "LEARN_AT", "sub-batches of a step after which it is learned from"),
-        row(evidence, "OVERALL", "share of the overall favourite"),
-        row(evidence, "FAVOURITES", "share of the favourites of the rungs and of the step"),
-        row(leak, "SHARE", "part of alpha that pays for the bound on the leak"),
-        (
-            "`monitoring.exact.leak.GRID`",
-            grid,
-            "values it may take",
-        ),
-        row(small_counts, "WARN", "times alpha from which the Brownian monitor warns"),
-        row(small_counts, "REFUSE", "times alpha above which it raises no alarm"),
+        _row(data, "SUB_BATCH", "pairs of runs that are scored together"),
+        _row(data, "FEWEST", "sub-batches at least, where a step has so many pairs"),
+        _row(rungs, "PERIODS", "steps that the rungs remember at most"),
+        _row(rungs, "DISCOUNT", "what a learned number costs a favourite"),
+        _row(evidence, "LEARN_AT", "sub-batches of a step after which it is learned from"),
+        _row(evidence, "OVERALL", "share of the overall favourite"),
+        _row(evidence, "FAVOURITES", "share of the favourites of the rungs and of the step"),
+        _row(leak, "SHARE", "part of alpha that pays for the bound on the leak"),
+        _row(leak, "GRID", "values it may take"),
+        _row(small_counts, "WARN", "times alpha from which the Brownian monitor warns"),
+        _row(small_counts, "REFUSE", "times alpha above which it raises no alarm"),
     ]
     return _table(("name", "value", "meaning"), rows)
 

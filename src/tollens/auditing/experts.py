@@ -138,6 +138,18 @@ class View:
         return self.smoothing.parameters(int(used))
 
 
+def padded_laws(views: Sequence[View]) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Estimated laws (views, widest), padded by zeros, and where cells are real."""
+    widest = max(view.cells.size for view in views)
+    p, q = np.zeros((2, len(views), widest))
+    real = np.zeros((len(views), widest), dtype=bool)
+    for i, view in enumerate(views):
+        size = view.cells.size
+        p[i, :size], q[i, :size] = view.laws()
+        real[i, :size] = True
+    return p, q, real
+
+
 @dataclass(frozen=True)
 class Experts:
     """The distinct views and, for each slot, which of them it uses."""
@@ -150,15 +162,7 @@ class Experts:
 
         `chosen` picks views by number; all by default.
         """
-        views = self.views if chosen is None else [self.views[i] for i in chosen]
-        widest = max(view.cells.size for view in views)
-        p, q = np.zeros((2, len(views), widest))
-        real = np.zeros((len(views), widest), dtype=bool)
-        for i, view in enumerate(views):
-            size = view.cells.size
-            p[i, :size], q[i, :size] = view.laws()
-            real[i, :size] = True
-        return p, q, real
+        return padded_laws(self.views if chosen is None else [self.views[i] for i in chosen])
 
     def index(self, outputs: Outputs) -> list[Index]:
         """The cell of each output in each view; a score is worked out once for all its views."""

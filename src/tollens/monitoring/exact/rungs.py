@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.experts import SLOTS, Experts, bets
+from tollens.auditing.experts import SLOTS, Experts, bets, padded_laws
 from tollens.claim import Promise
 from tollens.monitoring.exact.data import Histograms, StepData
 
@@ -135,14 +135,7 @@ def make_bets(many: Sequence[Experts], promises: Sequence[Promise]) -> list[Bets
     views = [view for experts in many for view in experts.views]
     if not views:
         return []
-    widest = max(view.cells.size for view in views)
-    p, q = np.zeros((2, len(views), widest))
-    real = np.zeros((len(views), widest), dtype=bool)
-    for i, view in enumerate(views):
-        size = view.cells.size
-        p[i, :size], q[i, :size] = view.laws()
-        real[i, :size] = True
-    made = bets(p, q, real, promises, quick=True)
+    made = bets(*padded_laws(views), promises, quick=True)
     with np.errstate(divide="ignore"):
         log_a, log_b = np.log(made.a), np.log(made.b)
     chosen = 2.0 * np.log(len(promises))  # the best of so many looks better than it is
