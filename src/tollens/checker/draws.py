@@ -1,0 +1,53 @@
+"""Draws, and the paths of a program through them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tollens.checker.form import Form
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """An independent continuous draw.
+
+    `kind` and `parameters`: "laplace" (scale), "gauss" (sigma), "exponential" (scale), "uniform"
+    (a, b); the parameters are positive, and a < b.
+    """
+
+    kind: str
+    parameters: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One way through a program: it is taken with probability `mass * P(all constraints >= 0)`.
+
+    `mass` is the product of the probabilities of its discrete draws, symbol i of the forms is
+    `draws[i]`, and `output` is what it returns; a path that was cut has no output and is not
+    `finished`.
+    """
+
+    mass: Fraction
+    draws: tuple[Draw, ...]
+    constraints: tuple[Form, ...]
+    output: object
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One way from a place in a program to the next head of a loop, or to its end.
+
+    As a path, but symbols below 0 stand for the variables at the start: -1 for the first of the
+    names asked for, and so on. `head` is the number of the loop reached (None: the program
+    returned `output`), `values` what the variables hold there.
+    """
+
+    mass: Fraction
+    draws: tuple[Draw, ...]
+    constraints: tuple[Form, ...]
+    head: int | None
+    values: tuple[tuple[str, object], ...]
+    output: object
