@@ -41,13 +41,15 @@ class Segment:
     """One way from a place in a program to the next head of a loop, or to its end.
 
     As a path, but symbols below 0 stand for the variables at the start: -1 for the first of the
-    names asked for, and so on. `head` is the number of the loop reached (None: the program
+    names asked for, and so on. `strict` says for each constraint whether it holds strictly, and
+    a draw may also be "geometric" (the chance of success). `head` is the number of the loop reached (None: the program
     returned `output`), `values` what the variables hold there.
     """
 
     mass: Fraction
     draws: tuple[Draw, ...]
     constraints: tuple[Form, ...]
+    strict: tuple[bool, ...]
     head: int | None
     values: tuple[tuple[str, object], ...]
     output: object
