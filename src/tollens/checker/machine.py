@@ -264,9 +264,7 @@ class _Machine:
             return data
         raise Fault(f"input data of the type {type(data).__name__}")
 
-    def run(
-        self, state: State, stops: Callable[[object], bool]
-    ) -> Iterator[tuple[State, object]]:
+    def run(self, state: State, stops: Callable[[object], bool]) -> Iterator[tuple[State, object]]:
         """Run to heads at which `stops` holds (output `_RUNNING`) and to ends (their output)."""
         waiting = [state]
         while waiting:
@@ -510,9 +508,7 @@ def _equal(state: State, left: Value, right: Value) -> bool:
         if isinstance(left, Ref) != isinstance(right, Ref):
             return False
         a, b = state.items(left, "== of"), state.items(right, "== of")
-        return len(a) == len(b) and all(
-            _equal(state, p, q) for p, q in zip(a, b, strict=True)
-        )
+        return len(a) == len(b) and all(_equal(state, p, q) for p, q in zip(a, b, strict=True))
     if isinstance(left, Form) or isinstance(right, Form):
         difference = plus(number(left), scaled(number(right), Fraction(-1)))
         if isinstance(difference, Fraction):

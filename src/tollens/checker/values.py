@@ -101,7 +101,9 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
 
 
 def _bounded(value: Fraction | Form) -> Fraction | Form:
-    parts = [value] if isinstance(value, Fraction) else [value.constant, *(c for _, c in value.terms)]
+    parts = (
+        [value] if isinstance(value, Fraction) else [value.constant, *(c for _, c in value.terms)]
+    )
     if any(max(p.numerator.bit_length(), p.denominator.bit_length()) > MAX_BITS for p in parts):
         raise Fault("a number with too many digits")
     return value

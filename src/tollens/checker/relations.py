@@ -1,0 +1,88 @@
+"""Whether two inputs are neighbours, as the certificate says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from tollens.checker.documents import entries, rational
+from tollens.checker.errors import CertificateError
+
+_KEYS = {
+    "given": (),
+    "queries": ("change", "by"),
+    "numbers": ("by",),
+    "add_remove": (),
+    "substitute": (),
+}
+
+
+def check(relation: object, x: object, x_prime: object) -> None:
+    """Raise `CertificateError` unless x and x' stand in the relation.
+
+    "given": any two different inputs, on the word of who claims it. "queries": vectors of equal
+    length, where one or all answers change by at most `by`. "numbers": two numbers at most `by`
+    apart. "add_remove": one list has one item more. "substitute": one item differs.
+
+    `whole` says that all numbers of both inputs are whole.
+    """
+    kind = relation.get("kind") if isinstance(relation, dict) else None
+    if not isinstance(kind, str) or kind not in _KEYS:
+        raise CertificateError(f"the relation is none of {', '.join(_KEYS)}")
+    given = entries(relation, "the relation", allowed=("kind", "whole", *_KEYS[kind]))
+    if x == x_prime:
+        raise CertificateError("x and x' are equal")
+    if given["whole"] not in (True, False):
+        raise CertificateError("whole is neither true nor false")
+    if given["whole"] and not (_whole(x) and _whole(x_prime)):
+        raise CertificateError("an input has a number that is not whole")
+    by = rational(given["by"], "by") if "by" in given else Fraction(0)
+    if not _HOLDS[kind](x, x_prime, by, given.get("change")):
+        raise CertificateError(f"x and x' are no neighbours by {kind}")
+
+
+def _whole(data: object) -> bool:
+    if isinstance(data, list | tuple):
+        return all(map(_whole, data))
+    if isinstance(data, dict):
+        return all(map(_whole, data.values()))
+    return not isinstance(data, Fraction) or data.denominator == 1
+
+
+def _queries(x: object, x_prime: object, by: Fraction, change: object) -> bool:
+    if not isinstance(x, list | tuple) or type(x) is not type(x_prime) or change not in _CHANGES:
+        return False
+    assert isinstance(x_prime, list | tuple)  # noqa: S101 - of the type of x
+    if len(x) != len(x_prime) or not all(isinstance(v, Fraction) for v in (*x, *x_prime)):
+        return False
+    moved = [abs(a - b) for a, b in zip(x, x_prime, strict=True) if a != b]
+    return max(moved) <= by and (change == "all" or len(moved) == 1)
+
+
+def _numbers(x: object, x_prime: object, by: Fraction, change: object) -> bool:
+    both = isinstance(x, Fraction) and isinstance(x_prime, Fraction)
+    return both and change is None and abs(x - x_prime) <= by
+
+
+def _add_remove(x: object, x_prime: object, by: Fraction, change: object) -> bool:
+    if not isinstance(x, list) or not isinstance(x_prime, list):
+        return False
+    longer, shorter = (x, x_prime) if len(x) > len(x_prime) else (x_prime, x)
+    return len(longer) == len(shorter) + 1 and any(
+        longer[:i] + longer[i + 1 :] == shorter for i in range(len(longer))
+    )
+
+
+def _substitute(x: object, x_prime: object, by: Fraction, change: object) -> bool:
+    if not isinstance(x, list) or not isinstance(x_prime, list) or len(x) != len(x_prime):
+        return False
+    return sum(a != b for a, b in zip(x, x_prime, strict=True)) == 1
+
+
+_CHANGES = ("all", "one")
+_HOLDS = {
+    "given": lambda *_: True,
+    "queries": _queries,
+    "numbers": _numbers,
+    "add_remove": _add_remove,
+    "substitute": _substitute,
+}
