@@ -63,12 +63,13 @@ def audit(screen: Screen, options: dict[str, object]) -> int:
     one budget. A file of evidence as TARGET is scored again.
     """
     from tollens.auditing import command
+    from tollens.request import Request
 
     if str(options["target"]).endswith(".json"):
         verdict = command.rescore_file(Path(str(options["target"])))
     else:
         verdict = command.audit_target(
-            command.Request.from_options(options), audit_settings(options), screen.progress
+            Request.from_options(options), audit_settings(options), screen.progress
         )
     screen.verdict(str(options["target"]), verdict)
     return _code([verdict.outcome.name])

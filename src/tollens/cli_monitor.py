@@ -249,12 +249,12 @@ def backfill(screen: Screen, options: dict[str, object]) -> int:
 
 
 def _order(options: Mapping[str, object]) -> Step:
-    from tollens.auditing.command import Request
     from tollens.monitoring.command import Step
+    from tollens.request import Request
 
     events = options["event"]
     return Step(
-        Request.from_options({**options, "evidence": None}),
+        Request.from_options(options),
         str(options["name"]),
         str(options["version"]),
         _text(options, "run_id"),

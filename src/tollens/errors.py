@@ -6,11 +6,13 @@ input, so that a caller mends them in one go.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from tollens.verdict import Verdict
+
+T = TypeVar("T")
 
 
 class TollensError(Exception):
@@ -56,6 +58,17 @@ class TargetError(UsageError):
     """A target text such as `file.py::name` that does not lead to a mechanism."""
 
 
+class CertificateError(UsageError):
+    """A certificate that cannot be read, or that does not prove what it says.
+
+    >>> import tollens
+    >>> tollens.verify("[]")
+    Traceback (most recent call last):
+    ...
+    tollens.errors.CertificateError: not a certificate: a JSON object is needed
+    """
+
+
 class StoreError(UsageError):
     """The store of a monitor cannot be opened, read or written; nothing was recorded by halves.
 
@@ -86,3 +99,12 @@ class Interrupted(TollensError, KeyboardInterrupt):  # noqa: N818 - it is not an
     def __init__(self, verdict: Verdict) -> None:
         self.verdict = verdict
         super().__init__("interrupted; the verdict so far is in .verdict")
+
+
+def collect(findings: list[str], make: Callable[[], T]) -> T | None:
+    """What `make` returns; None where it finds fault, with its findings added to the list."""
+    try:
+        return make()
+    except UsageError as error:
+        findings.extend(error.findings)
+        return None

@@ -82,15 +82,11 @@ def _from_text(text: str, name: str) -> Quantity:
     clean = " ".join(text.split())
     value: float | None = None
     try:
-        if len(clean) > _LONGEST:
-            pass
-        elif match := _RATIONAL.fullmatch(clean):
-            found = _rational(match[1], match[2])
-            value = None if found is None else float(found)
-        elif match := _LOGARITHM.fullmatch(clean):
-            argument = _rational(*match[2].split("/"))
-            if argument is not None and argument > 0:
-                value = float(match[1] or 1) * math.log(argument)
+        plain, logged = rational(clean), logarithm(clean)
+        if plain is not None:
+            value = float(plain)
+        elif logged is not None:
+            value = float(logged[0]) * math.log(logged[1])
     except (OverflowError, ValueError):
         value = None
     if value is None:
@@ -98,7 +94,32 @@ def _from_text(text: str, name: str) -> Quantity:
     return Quantity(value, clean)
 
 
-def _rational(numerator: str, denominator: str | None = None) -> Fraction | None:
+def rational(text: str) -> Fraction | None:
+    """The exact value of a decimal or of a quotient of two; None for any other text.
+
+    >>> rational("0.1"), rational("1/3"), rational("1e-6"), rational("ln 3")
+    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 1000000), None)
+    """
+    match = _RATIONAL.fullmatch(text) if len(text) <= _LONGEST else None
+    return None if match is None else _quotient(match[1], match[2])
+
+
+def logarithm(text: str) -> tuple[Fraction, Fraction] | None:
+    """The factor and the positive argument of a logarithm; None for any other text.
+
+    >>> logarithm("2 ln 5/4"), logarithm("log(3)"), logarithm("ln -1")
+    ((Fraction(2, 1), Fraction(5, 4)), (Fraction(1, 1), Fraction(3, 1)), None)
+    """
+    match = _LOGARITHM.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None:
+        return None
+    factor, argument = _quotient(match[1] or "1"), _quotient(*match[2].split("/"))
+    if factor is None or argument is None or argument <= 0:
+        return None
+    return factor, argument
+
+
+def _quotient(numerator: str, denominator: str | None = None) -> Fraction | None:
     """The exact value of a quotient of decimals; None where it has none or is out of range."""
     parts = [part.strip() for part in (numerator, denominator or "1")]
     if any(abs(int(part.lower().partition("e")[2] or 0)) > _LARGEST_EXPONENT for part in parts):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from tollens.errors import UsageError
 
+_RATIONAL = re.compile(r"\d+(/\d+)?", re.ASCII)
 _SPECIAL = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 
@@ -90,6 +92,20 @@ def whole_from_json(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
         raise UsageError(f"{name} must be a whole number of at least 0")
     return value
+
+
+def fraction_from_json(value: object, name: str) -> Fraction:
+    """A rational of at least 0 from a text such as "3/4".
+
+    >>> fraction_from_json("3/4", "lower")
+    Fraction(3, 4)
+    """
+    if isinstance(value, str) and _RATIONAL.fullmatch(value):
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            pass
+    raise UsageError(f'{name} is {str(value)[:60]!r}; expected a rational such as "3/4"')
 
 
 def parse_json(text: str, name: str) -> object:

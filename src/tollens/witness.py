@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from tollens.errors import UsageError
+from tollens.rounding import exact_down, exact_up
+from tollens.serial import fraction_from_json
 
 Json = dict[str, object]
 
@@ -50,6 +53,52 @@ class Witness:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class ProvedWitness:
+    """A test of outputs with proved bounds on its means: nothing was counted.
+
+    `lower` bounds the mean from below on the input `likely_under`, `upper` bounds it from above on
+    the other input. The mean of an event is its probability.
+
+    >>> print(ProvedWitness("output > 2", "x", Fraction(3, 4), Fraction(1, 7)).describe())
+    output > 2: P is at least 0.75 on x and at most 0.142858 on x'
+    """
+
+    text: str
+    likely_under: str
+    lower: Fraction
+    upper: Fraction
+    kind: str = "proved event"
+
+    def describe(self) -> str:
+        """The test, and what is proved of its means on both sides."""
+        return f"{self.text}: {self.bounds()}"
+
+    def bounds(self) -> str:
+        """What is proved of the means on both sides, in words."""
+        mean = "P" if self.kind == "proved event" else "E f"
+        likely, other = ("x", "x'") if self.likely_under == "x" else ("x'", "x")
+        low, high = exact_down(self.lower), exact_up(self.upper)
+        return f"{mean} is at least {low} on {likely} and at most {high} on {other}"
+
+    def to_json(self) -> Json:
+        """A plain dictionary; the bounds are exact texts."""
+        return {
+            "kind": self.kind,
+            "text": self.text,
+            "likely_under": self.likely_under,
+            "lower": str(self.lower),
+            "upper": str(self.upper),
+        }
+
+
+def any_witness_from_json(data: object) -> Witness | ProvedWitness:
+    """The witness of `to_json` of either class; `UsageError` if it is none."""
+    if isinstance(data, dict) and str(data.get("kind")).startswith("proved"):
+        return _proved_from_json(data)
+    return witness_from_json(data)
+
+
 def witness_from_json(data: object) -> Witness:
     """The witness of `Witness.to_json`; `UsageError` if it is none."""
     if not isinstance(data, dict):
@@ -65,6 +114,19 @@ def witness_from_json(data: object) -> Witness:
             kind=str(data["kind"]),
         )
     except (KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"not a witness: {error!r}") from None
+
+
+def _proved_from_json(data: Json) -> ProvedWitness:
+    try:
+        return ProvedWitness(
+            text=str(data["text"]),
+            likely_under=str(data["likely_under"]),
+            lower=fraction_from_json(data["lower"], "lower"),
+            upper=fraction_from_json(data["upper"], "upper"),
+            kind=str(data["kind"]),
+        )
+    except KeyError as error:
         raise UsageError(f"not a witness: {error!r}") from None
 
 

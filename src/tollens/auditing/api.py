@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from tollens.auditing.power import fewest_pairs
 from tollens.auditing.record import Recorder
 from tollens.auditing.run import Progress, Settings, run_audit
 from tollens.claim import Claim, parse_claim
-from tollens.errors import UsageError
+from tollens.errors import UsageError, collect
 from tollens.mechanism import Mechanism
 from tollens.neighbours import Pair
 from tollens.parallel import parallel_finding
@@ -32,7 +31,6 @@ from tollens.targets import load_target
 from tollens.verdict import Verdict
 
 Batch = Sequence[object] | NDArray[np.generic]
-T = TypeVar("T")
 
 _STREAM = Pair(None, None, "the caller's stream")
 
@@ -167,15 +165,6 @@ def claim_of(claim: Claim | str | None, loaded: object, mechanism: Mechanism) ->
     if mechanism.promise is not None:
         return mechanism.promise
     return promised(loaded)
-
-
-def collect(findings: list[str], make: Callable[[], T]) -> T | None:
-    """What `make` returns; None where it finds fault, with its findings added to the list."""
-    try:
-        return make()
-    except UsageError as error:
-        findings.extend(error.findings)
-        return None
 
 
 def _setting_findings(

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tollens.adapters import adapt
-from tollens.auditing.api import claim_of, collect
-from tollens.auditing.command import Request, neighbours_of
+from tollens.auditing.api import claim_of
 from tollens.claim import Claim, claim_from_json, parse_claim
-from tollens.errors import StoreError, TargetError, UsageError
+from tollens.errors import StoreError, TargetError, UsageError, collect
 from tollens.monitoring.monitor import Monitor
 from tollens.monitoring.notes import new_series, new_store
 from tollens.monitoring.overview import (
@@ -28,6 +27,7 @@ from tollens.monitoring.state import AlarmState, MonitorState
 from tollens.neighbours import Pair
 from tollens.promises import declared
 from tollens.relations import as_relation
+from tollens.request import Request, neighbours_of
 from tollens.serial import parse_json, to_jsonable
 from tollens.store import SeriesRecord, Store
 from tollens.targets import load_target, split_target

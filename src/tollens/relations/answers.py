@@ -89,7 +89,9 @@ def queries(n: int, change: str = "all", by: Number = 1, center: Number = 0) -> 
         x, x_prime = pairs[i]
         return _vector(x, values), _vector(x_prime, values)
 
-    return Relation("queries", len(pairs), make)
+    levels = {"by": str(Fraction(str(by))), "center": str(Fraction(str(center)))}
+    exact = {"kind": "queries", "n": int(n), "change": change, **levels}
+    return Relation("queries", len(pairs), make, exact)
 
 
 def _all_change(n: int) -> Iterator[tuple[Runs, Runs]]:

@@ -59,7 +59,7 @@ def add_remove(data: object, value: object = None, *, values: object = None) -> 
             return _with(kept, added[i]), _copy(kept)
         return _copy(kept), _without(kept, removed[i - len(added)])
 
-    return Relation("add_remove", len(added) + len(removed), make)
+    return Relation("add_remove", len(added) + len(removed), make, {"kind": "add_remove"})
 
 
 def substitute(data: object, value: object = None, *, values: object = None) -> Relation:
@@ -115,7 +115,7 @@ def substitute(data: object, value: object = None, *, values: object = None) -> 
         place, chosen, _ = ordered[i]
         return _copy(kept), _replaced(kept, place, new[chosen])
 
-    return Relation("substitute", len(ordered), make)
+    return Relation("substitute", len(ordered), make, {"kind": "substitute"})
 
 
 # What the caller gives

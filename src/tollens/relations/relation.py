@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import SupportsIndex, overload
 
 from tollens.errors import UsageError
@@ -24,7 +24,8 @@ class Relation(Sequence[Pair]):
     slices make none. A slice is a relation whose pairs keep their numbers.
 
     `make` gets an index below `count` and returns the two inputs, or a `Pair` to be given as it
-    is. It must return the same inputs for the same index.
+    is. It must return the same inputs for the same index. `exact` says in JSON what the relation
+    is, where a checker of proofs can tell whether two inputs belong to it.
 
     >>> import tollens
     >>> relation = tollens.add_remove([5, 1, 3])
@@ -36,12 +37,17 @@ class Relation(Sequence[Pair]):
     [[5, 3], [5, 1]]
     """
 
-    __slots__ = ("_count", "_indices", "_make", "name")
+    __slots__ = ("_count", "_indices", "_make", "exact", "name")
 
     def __init__(
-        self, name: str, count: int, make: Callable[[int], tuple[object, object] | Pair]
+        self,
+        name: str,
+        count: int,
+        make: Callable[[int], tuple[object, object] | Pair],
+        exact: Mapping[str, object] | None = None,
     ) -> None:
         self.name = name
+        self.exact = dict(exact or {"kind": "given"})
         self._count = count
         self._make = make
         self._indices = range(count)
@@ -55,7 +61,7 @@ class Relation(Sequence[Pair]):
     def __getitem__(self, index: slice) -> Relation: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Pair | Relation:
         if isinstance(index, slice):
-            part = Relation(self.name, self._count, self._make)
+            part = Relation(self.name, self._count, self._make, self.exact)
             part._indices = self._indices[index]
             return part
         asked = operator.index(index)

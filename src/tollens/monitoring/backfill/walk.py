@@ -11,10 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tollens.auditing.api import collect
-from tollens.auditing.command import neighbours_of
 from tollens.claim import claim_from_json, parse_claim, pure
-from tollens.errors import UsageError
+from tollens.errors import UsageError, collect
 from tollens.monitoring.backfill.first_refuted import first_refuted, most_audits
 from tollens.monitoring.backfill.repository import Commit, find_repository
 from tollens.monitoring.backfill.runner import Answer, Runner
@@ -31,6 +29,7 @@ from tollens.monitoring.notes import new_store
 from tollens.monitoring.overview import Standing, open_alarms, standing
 from tollens.monitoring.recording import FIRST_RUN, record_failure
 from tollens.monitoring.series import in_force
+from tollens.request import neighbours_of
 from tollens.serial import to_jsonable
 from tollens.store import SeriesRecord, StepRecord, Store
 from tollens.store.places import read_place

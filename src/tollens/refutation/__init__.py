@@ -1,0 +1,1 @@
+"""Proofs that a claim is false, found in the text of a program and confirmed by the checker."""
