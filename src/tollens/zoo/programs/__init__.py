@@ -29,10 +29,11 @@ def get(key: str) -> Program:
 
     >>> get("L1") is get("l1-laplace-half-scale")
     True
-    >>> get("L1-bugs")
+    >>> get("d1-response-coins")
     Traceback (most recent call last):
     ...
-    tollens.errors.UsageError: the suite has no program 'L1-bugs'; did you mean 'D1-bug'?
+    tollens.errors.UsageError: the suite has no program 'd1-response-coins'; did you mean \
+'d1-response-coin'?
     """
     for program in PROGRAMS:
         if key in (program.id, program.name):

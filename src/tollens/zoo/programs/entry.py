@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,10 +17,10 @@ class Program:
     `id` is the row of the suite, `name` and `title` are for tables. `function` takes the data and
     gives one output, or yields its outputs one by one. `claim` is what it promises. `epsilon` is
     the smallest true epsilon (at `delta`) on the `pair`, both orders; `supremum` is that over all
-    pairs that the claim is about, where it is known. `relation` has pairs for a search, this pair
-    among them; None where the claim is about this pair only. `broken` says that the claim is false
-    (and so must be refuted), `tight` that the truth is the claim itself or comes as near to it as
-    one likes. `source` says how the truth is known.
+    pairs that the claim is about, where it is known to be larger. `relation` has pairs for a
+    search, this pair among them; None where the claim is about this pair only. `broken` says that
+    the claim is false (and so must be refuted), `tight` that the truth is the claim itself or
+    comes as near to it as one likes. `source` says how the truth is known.
 
     >>> from tollens.zoo.programs import get
     >>> program = get("D1-bug")
@@ -39,7 +38,7 @@ class Program:
     epsilon: float
     broken: bool
     source: str
-    supremum: float = math.nan
+    supremum: float | None = None
     tight: bool = False
 
     @property

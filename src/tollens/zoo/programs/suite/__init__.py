@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from tollens.zoo.programs.entry import Program
-from tollens.zoo.programs.suite import counts, numbers, responses, selection, sparse_vector
+from tollens.zoo.programs.suite import (
+    gaussian,
+    geometric,
+    noisy_max,
+    numbers,
+    rare,
+    responses,
+    sparse_values,
+    sparse_vector,
+    sums,
+)
 
 __all__ = ["PROGRAMS"]
 
 PROGRAMS: tuple[Program, ...] = (
     *responses.PROGRAMS,
-    *counts.PROGRAMS,
+    *geometric.PROGRAMS,
+    *rare.PROGRAMS,
     *numbers.PROGRAMS,
+    *gaussian.PROGRAMS,
+    *sums.PROGRAMS,
     *sparse_vector.PROGRAMS,
-    *selection.PROGRAMS,
+    *sparse_values.PROGRAMS,
+    *noisy_max.PROGRAMS,
 )
 """All programs, in a fixed order."""
