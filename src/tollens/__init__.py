@@ -29,6 +29,7 @@ from tollens.claim import (
     zcdp,
 )
 from tollens.errors import (
+    CertificateError,
     ClaimError,
     Interrupted,
     MechanismError,
@@ -39,23 +40,28 @@ from tollens.errors import (
     UsageError,
 )
 from tollens.mechanism import batched
+from tollens.outcome import Outcome, Reason
 from tollens.outputs import Raised
 from tollens.promises import promise
 from tollens.relations import Relation, add_remove, queries, substitute
-from tollens.verdict import Outcome, Reason, Verdict
+from tollens.verdict import Verdict
 from tollens.witness import Witness
 
 if TYPE_CHECKING:
     from tollens.auditing.api import Audit, audit
+    from tollens.certificate import Certificate, Verified, verify
     from tollens.evidence import Alarm, Wealth
     from tollens.monitoring.monitor import Monitor
     from tollens.monitoring.state import MonitorState
+    from tollens.refutation.api import refute
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Alarm",
     "Audit",
+    "Certificate",
+    "CertificateError",
     "Claim",
     "ClaimError",
     "Interrupted",
@@ -72,6 +78,7 @@ __all__ = [
     "TollensError",
     "UsageError",
     "Verdict",
+    "Verified",
     "Wealth",
     "Witness",
     "__version__",
@@ -87,9 +94,11 @@ __all__ = [
     "promise",
     "pure",
     "queries",
+    "refute",
     "renyi",
     "substitute",
     "tradeoff",
+    "verify",
     "zcdp",
 ]
 
@@ -97,6 +106,10 @@ _ON_FIRST_USE = {
     "Audit": "tollens.auditing.api",
     "audit": "tollens.auditing.api",
     "Alarm": "tollens.evidence",
+    "Certificate": "tollens.certificate",
+    "Verified": "tollens.certificate",
+    "verify": "tollens.certificate",
+    "refute": "tollens.refutation.api",
     "Wealth": "tollens.evidence",
     "Monitor": "tollens.monitoring.monitor",
     "MonitorState": "tollens.monitoring.state",

@@ -65,7 +65,7 @@ class CertificateError(UsageError):
     >>> tollens.verify("[]")
     Traceback (most recent call last):
     ...
-    tollens.errors.CertificateError: not a certificate: a JSON object is needed
+    tollens.errors.CertificateError: a certificate is a JSON object
     """
 
 

@@ -7,6 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tollens.certificate import (
+    GRADES,
+    Certificate,
+    Search,
+    certificate_from_json,
+    search_from_json,
+)
 from tollens.errors import UsageError
 from tollens.rounding import down, up
 from tollens.serial import number_from_json, whole_from_json
@@ -19,7 +26,7 @@ class Evidence(Protocol):
 
     @property
     def grade(self) -> str:
-        """The kind: "wager" or "watch"."""
+        """The kind: "wager", "watch", "proof", "enclosure" or "search"."""
 
     @property
     def method(self) -> str:
@@ -164,10 +171,19 @@ def _times(log_value: float) -> str:
     return f"10^{log_value / math.log(10):.0f}"
 
 
-def evidence_from_json(data: object) -> Wealth | Alarm:
-    """The evidence of either kind; `UsageError` if it is none."""
-    if isinstance(data, dict) and data.get("grade") == "watch":
+AnyEvidence = Wealth | Alarm | Certificate | Search
+"""What a verdict may rest on."""
+
+
+def evidence_from_json(data: object) -> AnyEvidence:
+    """The evidence of any kind; `UsageError` if it is none, or a proof that proves nothing."""
+    grade = data.get("grade") if isinstance(data, dict) else None
+    if isinstance(data, dict) and grade == "watch":
         return _alarm_from_json(data)
+    if isinstance(data, dict) and grade in GRADES:
+        return certificate_from_json(data)
+    if isinstance(data, dict) and grade == "search":
+        return search_from_json(data)
     return wealth_from_json(data)
 
 

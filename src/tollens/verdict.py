@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from enum import Enum
 
+from tollens.certificate import MEANING, Certificate, Search
 from tollens.claim import Claim, claim_from_json
-from tollens.errors import RefutedError, UsageError
-from tollens.evidence import Alarm, Wealth, evidence_from_json
+from tollens.errors import ClaimError, RefutedError, UsageError
+from tollens.event import exact_words
+from tollens.evidence import Alarm, AnyEvidence, evidence_from_json
+from tollens.exact import claim_words, exact_claim
 from tollens.neighbours import Pair
+from tollens.outcome import Outcome, Reason
 from tollens.rounding import down, up
 from tollens.serial import (
     data_from_json,
@@ -19,75 +22,34 @@ from tollens.serial import (
     to_jsonable,
     whole_from_json,
 )
-from tollens.witness import Witness, witness_from_json
+from tollens.witness import ProvedWitness, Witness, any_witness_from_json
 
 Json = dict[str, object]
+
+__all__ = ["Outcome", "Reason", "Verdict"]
 
 SCHEMA = "tollens/verdict/1"
 
 ASSUMPTIONS = (
     "x and x' are neighbours, the claim binds each run, and runs are fresh: none influences another"
 )
-"""What must hold for a verdict, printed with each."""
+"""What must hold for a verdict on runs, printed with each."""
 
-
-class Outcome(Enum):
-    """The three outcomes; there is no "private" one."""
-
-    REFUTED = "refuted"
-    UNREFUTED = "unrefuted"
-    UNDECIDED = "undecided"
-
-
-class Reason(Enum):
-    """Why the outcome is what it is; the value is a text with advice."""
-
-    WEALTH_REACHED = (
-        "a gambler betting against the claim multiplied the stake by 1/alpha or more; if the "
-        "claim held, that would happen with probability at most alpha"
-    )
-    NO_RANDOMNESS = (
-        "no randomness seen: each side returned one constant, and they differ; is a seed fixed?"
-    )
-    ALARM = (
-        "a monitor of the versions of this mechanism raised an alarm; if every version kept the "
-        "claim, that would happen with probability at most alpha in the whole life of the series"
-    )
-    NO_ALARM = (
-        "the versions so far raised no alarm; this does not show that they keep the claim: more "
-        "pairs a step or a worse pair of neighbours may still raise one"
-    )
-    NO_STEPS = "no version could be run yet: nothing was tested"
-    BUDGET_SPENT = (
-        "the budget is spent and the claim is not refuted; this does not show that it holds: a "
-        "larger budget or a worse pair of neighbours may still refute it"
-    )
-    INTERRUPTED = "interrupted before the budget was spent; the claim is not refuted so far"
-    TOO_FEW_PAIRS = (
-        "too few pairs were seen for even the plainest leak to be refuted; run more pairs"
-    )
-    EQUAL_CONSTANTS = (
-        "both sides returned one and the same constant: nothing random was seen and nothing was "
-        "tested; does the mechanism release what it should?"
-    )
-    ALWAYS_RAISES = (
-        "every run raised an exception on both sides: no output was seen and nothing was tested; "
-        "mend the call of the mechanism first"
-    )
-    ALWAYS_TIMES_OUT = (
-        "no run finished within the time limit on either side: no output was seen and nothing "
-        "was tested; raise the timeout or find out why the mechanism hangs"
-    )
+ASSUMPTIONS_OF_PROOFS = (
+    "x and x' are neighbours, the claim binds each run, and what runs is what the text says"
+)
+"""What must hold for a verdict on a program text, printed with each."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of an audit: frozen, printable, and to JSON and back.
+    """The result of an audit or of a search for a proof: frozen, printable, to JSON and back.
 
     `pairs` counts pairs of runs that were looked at, `runs` all runs made; `epsilon_lower` is the
     certified lower bound for epsilon at `delta`; `detectable_excess` is the smallest
     epsilon above the claim's with which randomised response would have been refuted nine times
-    in ten with these pairs. Building a refuted verdict without evidence for it is an error.
+    in ten with these pairs. A verdict on a program text has no runs, and an alpha of 0: a proof
+    has no error probability. Building a refuted verdict without evidence for it is an error.
     """
 
     outcome: Outcome
@@ -95,13 +57,13 @@ class Verdict:
     claim: Claim
     mechanism: str
     neighbours: Pair
-    witness: Witness | None
+    witness: Witness | ProvedWitness | None
     epsilon_lower: float
     delta: float
     pairs: int
     runs: int
     alpha: float
-    evidence: Wealth | Alarm
+    evidence: AnyEvidence
     seed: int | None
     replayable: bool
     seconds: float
@@ -110,24 +72,49 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        alpha_fits = self.alpha == 0 if self.exact else 0 < self.alpha < 1
         findings = [
-            f"{name} is {value}; it must lie in {wanted}"
+            f"{name} is {value}; it must {wanted}"
             for name, value, fits, wanted in (
-                ("alpha", self.alpha, 0 < self.alpha < 1, "(0, 1)"),
-                ("delta", self.delta, 0 <= self.delta <= 1, "[0, 1]"),
-                ("epsilon_lower", self.epsilon_lower, self.epsilon_lower >= 0, "[0, inf]"),
-                ("pairs", self.pairs, self.pairs >= 0, "[0, inf)"),
-                ("runs", self.runs, self.runs >= 0, "[0, inf)"),
+                ("alpha", self.alpha, alpha_fits, "be 0" if self.exact else "lie in (0, 1)"),
+                ("delta", self.delta, 0 <= self.delta <= 1, "lie in [0, 1]"),
+                ("epsilon_lower", self.epsilon_lower, self.epsilon_lower >= 0, "lie in [0, inf]"),
+                ("pairs", self.pairs, self.pairs >= 0, "lie in [0, inf)"),
+                ("runs", self.runs, self.runs >= 0, "lie in [0, inf)"),
             )
             if not fits
         ]
         if findings:
             raise UsageError([f"verdict: {finding}" for finding in findings])
         if self.outcome is Outcome.REFUTED and not self.evidence.refutes(self.alpha):
+            if self.exact:
+                raise UsageError("a verdict cannot be REFUTED by a search that found no proof")
             raise UsageError(
                 f"a verdict cannot be REFUTED at alpha = {self.alpha} with a log wealth of "
                 f"{self.evidence.log_e_value:.3f} against {-math.log(self.alpha):.3f}"
             )
+        if isinstance(self.evidence, Certificate):
+            self._check_proof(self.evidence)
+
+    def _check_proof(self, proof: Certificate) -> None:
+        """A verdict must not say more than its proof."""
+        own, findings = _claimed(self.claim), []
+        if own != proof.verified.claim:
+            findings.append(f"the proof is about {proof.verified.claim}, not about {own}")
+        if self.outcome is not Outcome.REFUTED:
+            findings.append("a proof refutes")
+        if self.epsilon_lower > proof.verified.epsilon_lower:
+            least = proof.verified.epsilon_lower
+            findings.append(f"epsilon_lower is {self.epsilon_lower}, and only {least} is proved")
+        if self.witness != proof.verified.witness:
+            findings.append("the witness is not that of the proof")
+        if findings:
+            raise UsageError([f"verdict: {finding}" for finding in findings])
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is about a program text, without runs and without an error probability."""
+        return isinstance(self.evidence, Certificate | Search)
 
     @property
     def refuted(self) -> bool:
@@ -160,6 +147,8 @@ class Verdict:
 
     def lines(self) -> list[tuple[str, str]]:
         """(label, text) pairs that say everything a reader needs, the outcome first."""
+        if self.exact:
+            return self._exact_lines()
         rows = [(self.outcome.name, f"{self.mechanism} against {self.claim}")]
         if self.witness is not None and self.refuted:
             rows.append(("witness", self.witness.describe()))
@@ -173,6 +162,25 @@ class Verdict:
         rows.append(("reason", self.reason.value))
         rows.extend(("note", note) for note in self.notes)
         rows.append(("replay", self._replay_text()))
+        return rows
+
+    def _exact_lines(self) -> list[tuple[str, str]]:
+        """The lines of a verdict on a program text."""
+        rows = [(self.outcome.name, f"{self.mechanism} against {self.claim}")]
+        if isinstance(self.witness, ProvedWitness):
+            rows += [("witness", self.witness.text), ("bounds", self.witness.bounds())]
+        if isinstance(self.evidence, Certificate):
+            at = f" at delta = {self.delta:g}"
+            rows.append(("leak", self.evidence.verified.leak_words() + at * (self.delta > 0)))
+        rows.append(("evidence", self.evidence.words(self.pairs)))
+        if self.evidence.method != "none":
+            rows.append(("pair", self._pair_text()))
+        rows += [
+            ("meaning", MEANING),
+            ("assumed", ASSUMPTIONS_OF_PROOFS),
+            ("reason", self.reason.value),
+        ]
+        rows.extend(("note", note) for note in self.notes)
         return rows
 
     def _leak_text(self) -> str:
@@ -194,6 +202,10 @@ class Verdict:
         )
 
     def _pair_text(self) -> str:
+        if isinstance(self.evidence, Certificate):
+            proof = self.evidence.verified
+            x, x_prime = (_cut(exact_words(value)) for value in (proof.x, proof.x_prime))
+            return f"x = {x}, x' = {x_prime} ({self.neighbours.relation})"
         x = _short(self.neighbours.x)
         return f"x = {x}, x' = {_short(self.neighbours.x_prime)} ({self.neighbours.relation})"
 
@@ -274,7 +286,7 @@ class Verdict:
                     data_from_json(pair["x_prime"]),
                     str(pair["relation"]),
                 ),
-                witness=None if witness is None else witness_from_json(witness),
+                witness=None if witness is None else any_witness_from_json(witness),
                 epsilon_lower=number_from_json(data["epsilon_lower"], "epsilon_lower"),
                 delta=number_from_json(data["delta"], "delta"),
                 pairs=whole_from_json(data["pairs"], "pairs"),
@@ -294,8 +306,19 @@ class Verdict:
             raise UsageError(f"not a verdict: {error!r}") from None
 
 
+def _claimed(claim: Claim) -> str:
+    """The claim as proofs name it; as it is where it has no exact form."""
+    try:
+        return claim_words(exact_claim(claim))
+    except ClaimError:
+        return str(claim)
+
+
 def _short(value: object) -> str:
-    text = " ".join(repr(value).split())
+    return _cut(" ".join(repr(value).split()))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 48 else text[:45] + "..."
 
 

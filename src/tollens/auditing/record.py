@@ -73,14 +73,14 @@ def rescore(text: str) -> Verdict:
     recorded = Verdict.from_json(json.dumps(data.get("verdict")))
     evidence = recorded.evidence
     if not isinstance(evidence, Wealth):
-        raise UsageError("evidence: the verdict is of a monitor, not of an audit")
+        raise UsageError("evidence: the verdict is not of an audit")
     if not 0 < evidence.level <= recorded.alpha:
         raise UsageError("evidence: the level must lie above 0 and not above alpha")
     inputs = whole_from_json(data.get("inputs"), "inputs")
     if inputs < 1:
         raise UsageError(f"evidence: inputs is {inputs}; there must be at least one pair of inputs")
     gambler = _bandit(
-        recorded, inputs, data.get("coupling"), data.get("budget"), data.get("unequal")
+        recorded, evidence, inputs, data.get("coupling"), data.get("budget"), data.get("unequal")
     )
     try:
         gambler.encoder.restore(
@@ -125,12 +125,17 @@ def rescore(text: str) -> Verdict:
 
 
 def _bandit(
-    recorded: Verdict, inputs: int, coupling: object, budget: object, unequal: object
-) -> Bandit:
+    recorded: Verdict,
+    evidence: Wealth,
+    inputs: int,
+    coupling: object,
+    budget: object,
+    unequal: object,
+) -> Bandit:  # fmt: skip
     """The bets of the recorded audit, made again; which inputs those were does not matter."""
     made = gamblers(
-        recorded.claim, level=recorded.evidence.level, delta=recorded.delta,
-        seed=recorded.seed or 0, method=recorded.evidence.method, coupling=_coupling(coupling),
+        recorded.claim, level=evidence.level, delta=recorded.delta,
+        seed=recorded.seed or 0, method=evidence.method, coupling=_coupling(coupling),
         budget=whole_from_json(budget, "budget"), unequal=unequal is True,
     )  # fmt: skip
     return Bandit(Relation("recorded", inputs, lambda _: recorded.neighbours), made)
