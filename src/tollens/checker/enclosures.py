@@ -40,7 +40,7 @@ def exp_bounds(q: Fraction, bits: int) -> Bounds:
     ...
     tollens.checker.errors.CertificateError: exp of an argument beyond 10000
     """
-    p = _precision(bits) + 24
+    p = _precision(bits) + bits.bit_length() + 20
     if abs(q) > MOST:
         raise CertificateError(f"exp of an argument beyond {MOST}")
     a, b = fixed(q, p)
@@ -61,7 +61,7 @@ def ln_bounds(q: Fraction, bits: int) -> Bounds:
     if q <= 0:
         raise CertificateError("ln of a number that is not positive")
     k = q.numerator.bit_length() - q.denominator.bit_length()
-    p = _precision(bits) + 16 + abs(k).bit_length()
+    p = _precision(bits) + bits.bit_length() + 8 + abs(k).bit_length()
     one = 1 << p
     above, below = q.numerator << max(p - k, 0), q.denominator << max(k - p, 0)
     a, b = above // below, -(-above // below)
@@ -87,7 +87,7 @@ def phi_bounds(x: Fraction, bits: int) -> Bounds:
         return 1 - high, 1 - low
     if x < -_FAR:
         return Fraction(0), _NOTHING
-    p = _precision(bits) + 40
+    p = _precision(bits) + bits.bit_length() + 36
     a, b = fixed(-x, p)
     return _tail(b, p)[0], _tail(a, p)[1]
 
@@ -100,7 +100,7 @@ def density_bounds(x: Fraction, bits: int) -> Bounds:
     """
     if abs(x) > _FAR:
         return Fraction(0), _NOTHING
-    p = _precision(bits) + 40
+    p = _precision(bits) + bits.bit_length() + 36
     a, b = fixed(abs(x), p)
     (low, _, k), (_, high, j) = _density(b, p), _density(a, p)
     return dyadic(low, k - p), dyadic(high, j - p)
