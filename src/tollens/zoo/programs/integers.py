@@ -31,6 +31,11 @@ def power(base: int, exponent: int) -> int:
     return result
 
 
+def size_of(top: int) -> int:
+    """The number d."""
+    return (LOW + HIGH) * power(HIGH, top - 1)
+
+
 def below(count: int, top: int, z: int) -> int:
     """F(z) for z < count."""
     return power(LOW, count - z) * power(HIGH, top - (count - z))
@@ -39,11 +44,6 @@ def below(count: int, top: int, z: int) -> int:
 def not_above(count: int, top: int, z: int) -> int:
     """F(z) for count <= z < top."""
     return size_of(top) - power(LOW, z - count + 1) * power(HIGH, top - 1 - (z - count))
-
-
-def size_of(top: int) -> int:
-    """The number d."""
-    return (LOW + HIGH) * power(HIGH, top - 1)
 
 
 def integer_count(data: tuple[int, int]) -> int:
