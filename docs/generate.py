@@ -23,7 +23,7 @@ from typing import Any
 import click
 
 import tollens
-from tollens import cli
+from tollens import cli, cli_options
 from tollens.settings import KEYS, MONITOR_KEYS, Key
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -143,18 +143,22 @@ def _help(option: click.Option) -> str:
 def _exit_codes() -> list[tuple[str, str]]:
     return [
         (
-            f"{cli.REFUTED}",
+            f"{cli_options.REFUTED}",
             "something was refuted, or an alarm is open (wins over all below; `--exit-zero` makes "
-            "it 0)",
+            "it 0); `verify`: the certificate is valid, so its claim is refuted",
         ),
-        (f"{cli.WRONG_USE}", "wrong use or wrong settings; `check`: a promise could not be tested"),
         (
-            f"{cli.NOTHING_DECIDED}",
-            'nothing could be decided, or nothing was tested: "tested nothing" is never 0; '
-            "`monitor`: the version could not be run, or there is no series",
+            f"{cli_options.WRONG_USE}",
+            "wrong use or wrong settings; `check`: a promise could not be tested",
         ),
-        ("0", "at least one promise was tested, and nothing was refuted"),
-        (f"{cli.INTERRUPTED}", "interrupted; the verdict so far is printed first"),
+        (
+            f"{cli_options.NOTHING_DECIDED}",
+            'nothing could be decided, or nothing was tested: "tested nothing" is never 0; '
+            "`monitor`: the version could not be run, or there is no series; `refute`: the program "
+            "is outside the subset, or the time was up",
+        ),
+        ("0", "at least one promise was tested or searched, and nothing was refuted"),
+        (f"{cli_options.INTERRUPTED}", "interrupted; the verdict so far is printed first"),
     ]
 
 

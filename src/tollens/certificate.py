@@ -12,12 +12,13 @@ from pathlib import Path
 
 from tollens.checker import documents
 from tollens.checker.certificate import verify as check
+from tollens.checker.enclosures import ln_bounds
 from tollens.checker.errors import CertificateError as Fault
 from tollens.errors import CertificateError, UsageError
 from tollens.event import event_of, exact_words
 from tollens.exact import claim_words
 from tollens.rounding import exact_down
-from tollens.serial import number_from_json
+from tollens.serial import number_from_json, parse_json
 from tollens.witness import ProvedWitness
 
 Json = dict[str, object]
@@ -53,10 +54,15 @@ class Verified:
     epsilon: Fraction | None
     grade: str = "proof"
 
-    @property
-    def epsilon_lower(self) -> float:
-        """The proved lower bound as a float, never above it; may be infinite."""
-        return math.inf if self.epsilon is None else _float_below(self.epsilon)
+    def epsilon_at(self, delta: float) -> float:
+        """The lower bound for epsilon that the two bounds prove at a delta; may be infinite.
+
+        It is `ln((lower - delta) / upper)`, rounded down, and 0 where that is negative.
+        """
+        rest, upper = self.witness.lower - Fraction(str(delta)), self.witness.upper
+        if rest <= 0:
+            return 0.0
+        return math.inf if upper == 0 else max(0.0, _float_below(ln_bounds(rest / upper, 96)[0]))
 
     def lines(self) -> list[tuple[str, str]]:
         """(label, text) pairs that say everything a reviewer needs but the program's text."""
@@ -64,19 +70,13 @@ class Verified:
             ("VERIFIED", f"{self.mechanism} breaks {self.claim}"),
             ("witness", self.witness.text),
             ("bounds", self.witness.bounds()),
-            ("leak", self.leak_words()),
+            ("leak", leak_words(self.epsilon)),
             ("pair", f"x = {exact_words(self.x)}, x' = {exact_words(self.x_prime)}"),
             ("relation", _RELATIONS.get(self.relation, self.relation)),
             ("proof", grade_words(self.grade, self.engine)),
             ("meaning", MEANING),
             ("program", f"the text below, of SHA-256 {self.digest}; compare it with your own"),
         ]
-
-    def leak_words(self) -> str:
-        """The proved bound in words."""
-        if self.epsilon is None:
-            return "no epsilon, however large, holds: proved"
-        return f"epsilon >= {exact_down(max(self.epsilon, Fraction(0)))}: proved"
 
     def __str__(self) -> str:
         width = max(len(label) for label, _ in self.lines())
@@ -93,7 +93,6 @@ class Verified:
             "engine": self.engine,
             "witness": self.witness.to_json(),
             "epsilon": "Infinity" if self.epsilon is None else str(self.epsilon),
-            "epsilon_lower": self.epsilon_lower,
             "neighbours": {
                 "x": documents.plain(self.x),
                 "x_prime": documents.plain(self.x_prime),
@@ -217,20 +216,25 @@ def verify(certificate: object) -> Verified:
     Raises `CertificateError` with the first fault found where it proves nothing, and where it is
     too large to look at.
     """
-    certificate = getattr(certificate, "evidence", certificate)  # of a verdict
-    if isinstance(certificate, Certificate):
-        return certificate.verified
-    if isinstance(certificate, Path):
-        return _checked(_of_verdict(_file(certificate)))
-    if isinstance(certificate, str):
-        is_json = certificate.lstrip()[:1] in ("{", "[", "")
-        return _checked(_of_verdict(certificate if is_json else _file(Path(certificate))))
-    if isinstance(certificate, Mapping):
-        return Certificate(_proof_in(dict(certificate))).verified
-    if isinstance(getattr(certificate, "grade", None), str):
-        raise CertificateError("the verdict rests on no proof: it has no certificate")
+    return certificate_of(certificate).verified
+
+
+def certificate_of(given: object) -> Certificate:
+    """The certificate that a path, a text, an object or a verdict holds, checked."""
+    given = getattr(given, "evidence", given)  # of a verdict
+    if isinstance(given, Certificate):
+        return given
+    if isinstance(given, Path):
+        return Certificate(_parsed(_file(given)))
+    if isinstance(given, str):
+        is_json = given.lstrip()[:1] in ("{", "[", "")
+        return Certificate(_parsed(given if is_json else _file(Path(given))))
+    if isinstance(given, Mapping):
+        return Certificate(_proof_in(dict(given)))
+    if isinstance(getattr(given, "grade", None), str):
+        raise CertificateError(_NO_PROOF)
     raise CertificateError(
-        f"a {type(certificate).__name__} is no certificate; give a path, a JSON text or its object"
+        f"a {type(given).__name__} is no certificate; give a path, a JSON text or its object"
     )
 
 
@@ -250,6 +254,17 @@ def search_from_json(data: Json) -> Search:
     return Search(number_from_json(data.get("best_epsilon"), "best_epsilon"), engine)
 
 
+def leak_words(epsilon: Fraction | None) -> str:
+    """A proved bound in words; None is infinity.
+
+    >>> leak_words(Fraction(3, 2))
+    'epsilon >= 1.5, proved'
+    """
+    if epsilon is None:
+        return "no epsilon, however large, holds: proved"
+    return f"epsilon >= {exact_down(max(epsilon, Fraction(0)))}, proved"
+
+
 def grade_words(grade: str, engine: str) -> str:
     """What a proof is worth, in words."""
     if grade == "enclosure":
@@ -260,6 +275,7 @@ def grade_words(grade: str, engine: str) -> str:
     return f"a proof by the engine {engine}, confirmed in rational arithmetic by the checker"
 
 
+_NO_PROOF = "the verdict rests on no proof: it has no certificate"
 _RELATIONS = {
     "given": "given: that x and x' are neighbours is taken on the word of who claims it",
     "queries": "queries: the answers differ by no more than the certificate says; checked",
@@ -273,8 +289,8 @@ _RELATIONS = {
 def _checked(text: str) -> Verified:
     """What the checker confirms of a JSON text, remembered: the same text is checked once."""
     try:
-        document = documents.parse(text)
         found = check(text)
+        document = documents.parse(text)
     except Fault as fault:
         raise CertificateError(str(fault)) from None
     program = document["program"]
@@ -322,15 +338,15 @@ def _file(path: Path) -> str:
         raise CertificateError(f"{path} is no text in UTF-8") from None
 
 
-def _of_verdict(text: str) -> str:
-    """The certificate in the JSON of a verdict; any other text as it is."""
-    if '"tollens/verdict/1"' not in text:
-        return text
+def _parsed(text: str) -> Json:
+    """The object of a JSON text, or the certificate in that of a verdict."""
+    if '"tollens/verdict/1"' in text:
+        data = parse_json(text, "the verdict")
+        return _proof_in(data) if isinstance(data, dict) else {}
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return json.dumps(_proof_in(data)) if isinstance(data, dict) else text
+        return documents.parse(text)
+    except Fault as fault:
+        raise CertificateError(str(fault)) from None
 
 
 def _proof_in(data: Json) -> Json:
@@ -340,7 +356,7 @@ def _proof_in(data: Json) -> Json:
     evidence = data.get("evidence")
     document = evidence.get("certificate") if isinstance(evidence, dict) else None
     if not isinstance(document, dict):
-        raise CertificateError("the verdict rests on no proof: it has no certificate")
+        raise CertificateError(_NO_PROOF)
     return document
 
 

@@ -12,14 +12,16 @@ from tollens.cli_monitor import monitor
 from tollens.cli_options import (
     FORMATS,
     INTERRUPTED,
-    NOTHING_DECIDED,
     REFUTED,
     WRONG_USE,
     audit_settings,
     common,
+    exit_code,
     reporting,
     settings_of,
+    targeted,
 )
+from tollens.cli_refute import refute, verify
 from tollens.settings import KEYS
 
 if TYPE_CHECKING:
@@ -38,15 +40,7 @@ def main() -> None:
 
 @main.command()
 @click.argument("target")
-@click.option("--claim", metavar="TEXT", help='Such as "epsilon=1" or "epsilon=ln 3, delta=1e-6".')
-@click.option("--x", "x", metavar="JSON", help="One input, for a single pair.")
-@click.option("--x-prime", "x_prime", metavar="JSON", help="The other input of that pair.")
-@click.option(
-    "--neighbours",
-    metavar="TEXT",
-    help='Many pairs, such as "queries:10:all", "add_remove:[1,0,1]" or "substitute:[1,0,1]:0"; '
-    "or the name of a pair, a list of pairs or a relation in the target's file.",
-)
+@targeted
 @click.option(
     "--evidence",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -72,7 +66,7 @@ def audit(screen: Screen, options: dict[str, object]) -> int:
             Request.from_options(options), audit_settings(options), screen.progress
         )
     screen.verdict(str(options["target"]), verdict)
-    return _code([verdict.outcome.name])
+    return exit_code([verdict.outcome.name])
 
 
 @main.command()
@@ -90,12 +84,14 @@ def check(screen: Screen, options: dict[str, object]) -> int:
     paths = [Path(str(path)) for path in _listed(options["paths"])] or [Path()]
     report = run_check(paths, audit_settings(options), progress=screen.progress)
     screen.check(report)
-    code = _code([verdict.outcome.name for _, verdict in report.verdicts])
+    code = exit_code([verdict.outcome.name for _, verdict in report.verdicts])
     if report.interrupted and code != REFUTED:
         return INTERRUPTED
     return WRONG_USE if report.problems and code != REFUTED else code
 
 
+main.add_command(refute)
+main.add_command(verify)
 main.add_command(monitor)
 
 
@@ -146,9 +142,3 @@ def zoo_self_test(screen: Screen, options: dict[str, object]) -> int:
 
 def _listed(value: object) -> list[object]:
     return list(value) if isinstance(value, tuple | list) else []
-
-
-def _code(outcomes: list[str]) -> int:
-    if "REFUTED" in outcomes:
-        return REFUTED
-    return 0 if "UNREFUTED" in outcomes else NOTHING_DECIDED

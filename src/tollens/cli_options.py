@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -65,6 +65,26 @@ def common(*formats: str) -> Callable[[Callable[..., object]], Callable[..., obj
         )(command)
 
     return add
+
+
+def targeted(command: Callable[..., object]) -> Callable[..., object]:
+    """The options that give the claim and the neighbours of a target."""
+    for option in reversed((
+        click.option(
+            "--claim", metavar="TEXT", help='Such as "epsilon=1" or "epsilon=ln 3, delta=1e-6".'
+        ),
+        click.option("--x", "x", metavar="JSON", help="One input, for a single pair."),
+        click.option("--x-prime", "x_prime", metavar="JSON", help="The other input of that pair."),
+        click.option(
+            "--neighbours",
+            metavar="TEXT",
+            help='Many pairs, such as "queries:10:all", "add_remove:[1,0,1]" or '
+            '"substitute:[1,0,1]:0"; or the name of a pair, a list of pairs or a relation in the '
+            "target's file.",
+        ),
+    )):  # fmt: skip
+        command = option(command)
+    return command
 
 
 def settings_of(
@@ -143,6 +163,17 @@ def monitor_settings(options: Mapping[str, object]) -> dict[str, object]:
         except ValueError:
             raise UsageError(f"--{name} is {value!r}; it must be {key.kind}") from None
     return resolve_monitor(flags, environ=os.environ, config=_config(options), folder=Path.cwd())
+
+
+def exit_code(outcomes: Sequence[str]) -> int:
+    """The exit code of some outcomes, by their names.
+
+    >>> exit_code(["UNREFUTED", "REFUTED"]), exit_code(["UNDECIDED"]), exit_code([])
+    (1, 3, 3)
+    """
+    if "REFUTED" in outcomes:
+        return REFUTED
+    return 0 if "UNREFUTED" in outcomes else NOTHING_DECIDED
 
 
 def _config(options: Mapping[str, object]) -> Path | None:

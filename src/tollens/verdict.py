@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
-from tollens.certificate import MEANING, Certificate, Search
+from tollens.certificate import MEANING, Certificate, Search, leak_words
 from tollens.claim import Claim, claim_from_json
 from tollens.errors import ClaimError, RefutedError, UsageError
 from tollens.event import exact_words
@@ -103,8 +104,7 @@ class Verdict:
             findings.append(f"the proof is about {proof.verified.claim}, not about {own}")
         if self.outcome is not Outcome.REFUTED:
             findings.append("a proof refutes")
-        if self.epsilon_lower > proof.verified.epsilon_lower:
-            least = proof.verified.epsilon_lower
+        if self.epsilon_lower > (least := proof.verified.epsilon_at(self.delta)):
             findings.append(f"epsilon_lower is {self.epsilon_lower}, and only {least} is proved")
         if self.witness != proof.verified.witness:
             findings.append("the witness is not that of the proof")
@@ -170,18 +170,20 @@ class Verdict:
         if isinstance(self.witness, ProvedWitness):
             rows += [("witness", self.witness.text), ("bounds", self.witness.bounds())]
         if isinstance(self.evidence, Certificate):
-            at = f" at delta = {self.delta:g}"
-            rows.append(("leak", self.evidence.verified.leak_words() + at * (self.delta > 0)))
+            rows.append(("leak", self._proved_leak()))
         rows.append(("evidence", self.evidence.words(self.pairs)))
         if self.evidence.method != "none":
             rows.append(("pair", self._pair_text()))
-        rows += [
-            ("meaning", MEANING),
-            ("assumed", ASSUMPTIONS_OF_PROOFS),
-            ("reason", self.reason.value),
-        ]
+        rows.append(("meaning", MEANING))
+        if self.refuted:
+            rows.append(("assumed", ASSUMPTIONS_OF_PROOFS))
+        rows.append(("reason", self.reason.value))
         rows.extend(("note", note) for note in self.notes)
         return rows
+
+    def _proved_leak(self) -> str:
+        proved = None if math.isinf(self.epsilon_lower) else Fraction(self.epsilon_lower)
+        return leak_words(proved) + (f", at delta = {self.delta:g}" if self.delta else "")
 
     def _leak_text(self) -> str:
         if self.epsilon_lower <= 0:

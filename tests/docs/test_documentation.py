@@ -18,6 +18,7 @@ import pytest
 
 import tollens
 from tollens import cli
+from tollens.cli_options import NOTHING_DECIDED, REFUTED
 from tollens.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -148,7 +149,7 @@ class Runner:
             check=False,
         )
         self.exit_code = done.returncode
-        assert done.returncode in (0, cli.REFUTED, cli.NOTHING_DECIDED), done.stderr
+        assert done.returncode in (0, REFUTED, NOTHING_DECIDED), done.stderr
 
 
 def installed(library: str) -> bool:

@@ -15,7 +15,7 @@ from tollens.neighbours import Pair
 from tollens.outcome import Outcome, Reason
 from tollens.promises import declared
 from tollens.refutation import engine as engines
-from tollens.refutation.found import Found, Json, Progress, Step
+from tollens.refutation.found import TIMEOUT, Found, Json, Progress, Step
 from tollens.refutation.inputs import exact_relation, plain_data
 from tollens.refutation.program import Program, read_program
 from tollens.relations import Relation, as_relation
@@ -23,11 +23,8 @@ from tollens.targets import load_target
 from tollens.verdict import Verdict
 from tollens.versions import versions
 
-TIMEOUT = 60.0
-"""Seconds that a search may take by default."""
-
-_DELTA = 1e-5
-"""The delta of claims that have none of their own: there, no epsilon is proved."""
+DELTA = 1e-5
+"""The delta at which a leak is stated for claims that have none of their own."""
 
 
 def refute(
@@ -127,28 +124,16 @@ class _About:
         """The verdict on what was found; a proof counts once the checker has confirmed it."""
         proof, notes = _proof(found.certificate)
         outcome, reason = _judged(found, proof, interrupted)
-        evidence = proof or Search(found.best_epsilon, found.engine)
-        own = self.claim.leak_delta
         pair = found.pair or self.relation[0]
-        return Verdict(
-            outcome=outcome,
-            reason=reason,
-            claim=self.claim,
-            mechanism=self.program.name,
-            neighbours=Pair(plain_data(pair.x), plain_data(pair.x_prime), pair.relation),
-            witness=None if proof is None else proof.verified.witness,
-            epsilon_lower=0.0 if proof is None else max(0.0, proof.verified.epsilon_lower),
-            delta=_DELTA if own is None else own,
-            pairs=0,
-            runs=0,
-            alpha=0.0,
-            evidence=evidence,
-            seed=None,
-            replayable=True,
-            seconds=time.monotonic() - self.started,
-            detectable_excess=None,
-            versions=versions(),
-            notes=(*self._notes(found, reason), *notes),
+        return verdict_on(
+            self.claim,
+            self.program.name,
+            Pair(plain_data(pair.x), plain_data(pair.x_prime), pair.relation),
+            proof or Search(found.best_epsilon, found.engine),
+            outcome,
+            reason,
+            time.monotonic() - self.started,
+            (*self._notes(found, reason), *notes),
         )
 
     def _notes(self, found: Found, reason: Reason) -> list[str]:
@@ -166,6 +151,41 @@ class _About:
                 "the largest leak found"
             )
         return [*notes, *self.program.notes]
+
+
+def verdict_on(
+    claim: Claim,
+    mechanism: str,
+    pair: Pair,
+    evidence: Certificate | Search,
+    outcome: Outcome,
+    reason: Reason,
+    seconds: float,
+    notes: tuple[str, ...] = (),
+) -> Verdict:
+    """A verdict on a program text: without runs, and without an error probability."""
+    delta = DELTA if claim.leak_delta is None else claim.leak_delta
+    proof = evidence.verified if isinstance(evidence, Certificate) else None
+    return Verdict(
+        outcome=outcome,
+        reason=reason,
+        claim=claim,
+        mechanism=mechanism,
+        neighbours=pair,
+        witness=None if proof is None else proof.witness,
+        epsilon_lower=0.0 if proof is None else proof.epsilon_at(delta),
+        delta=delta,
+        pairs=0,
+        runs=0,
+        alpha=0.0,
+        evidence=evidence,
+        seed=None,
+        replayable=True,
+        seconds=seconds,
+        detectable_excess=None,
+        versions=versions(),
+        notes=notes,
+    )
 
 
 def _proof(document: Json | None) -> tuple[Certificate | None, list[str]]:

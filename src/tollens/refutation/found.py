@@ -11,6 +11,9 @@ from tollens.neighbours import Pair
 
 Json = dict[str, object]
 
+TIMEOUT = 60.0
+"""Seconds that a search may take by default."""
+
 
 class Step(NamedTuple):
     """How far a search has come: the engine, its pairs of inputs, and the best epsilon so far."""

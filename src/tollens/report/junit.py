@@ -11,6 +11,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
+from tollens.report.leaks import leak_message
 from tollens.verdict import Outcome, Verdict
 
 SUITE = "tollens"
@@ -80,9 +81,7 @@ def _verdict_case(target: str, verdict: Verdict) -> ET.Element:
     for name, value in _properties(verdict).items():
         ET.SubElement(properties, "property", {"name": name, "value": legal(value)})
     if verdict.outcome is Outcome.REFUTED:
-        message = f"{verdict.claim} is refuted"
-        if verdict.epsilon_lower > 0:
-            message += f": epsilon >= {verdict.epsilon_lower:.4g} at delta = {verdict.delta:g}"
+        message = f"{verdict.claim} is refuted{leak_message(verdict)}"
         failure = ET.SubElement(
             case, "failure", {"message": legal(message), "type": "tollens.Refuted"}
         )

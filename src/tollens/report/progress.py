@@ -17,6 +17,7 @@ from rich.progress import (
 
 if TYPE_CHECKING:
     from tollens.auditing.run import Progress as State
+    from tollens.refutation.found import Step
 
 
 class ProgressBars:
@@ -61,6 +62,19 @@ class ProgressBars:
             self._tasks[name], completed=done, wealth=f"  wealth {wealth_text(state.log_e_value)}"
         )
         self._refresh(finished=done == state.budget)
+
+    def search(self, name: str, step: Step) -> None:
+        """Show over how many pairs of inputs an engine has gone, and the best epsilon so far."""
+        if self._progress.disable:
+            return
+        if not self._tasks:
+            self._progress.start()
+        key = f"{name}: {step.engine}"
+        if key not in self._tasks:
+            self._tasks[key] = self._progress.add_task(key, total=step.total, wealth="")
+        best = f"  best epsilon {step.best_epsilon:.3g}" if step.best_epsilon > 0 else ""
+        self._progress.update(self._tasks[key], completed=step.done, total=step.total, wealth=best)
+        self._refresh(finished=step.done == step.total)
 
     def count(self, name: str, done: int, total: int) -> None:
         """Show how many of the runs of a step are made."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tollens import __version__
 from tollens.report.junit import problem_target
+from tollens.report.leaks import leak_message
 from tollens.report.places import Json, physical, target_place
 from tollens.serial import to_jsonable
 from tollens.verdict import Outcome, Verdict
@@ -28,15 +29,15 @@ _RULES: tuple[tuple[str, str, str, str, str], ...] = (
     (
         REFUTED, "PromiseRefuted", "error",
         "A declared privacy promise is refuted.",
-        "Runs of the mechanism on two neighbouring inputs differ more than the promise allows. "
-        "If the promise held, that would be shown with probability at most alpha. Mend the "
-        "mechanism, or promise no more than it keeps.",
+        "The mechanism treats two neighbouring inputs more differently than the promise allows. "
+        "That is proved from its text, or shown by runs: if the promise held, runs would show it "
+        "with probability at most alpha. Mend the mechanism, or promise no more than it keeps.",
     ),
     (
         UNDECIDED, "NothingDecided", "note",
         "Nothing could be decided about a privacy promise.",
-        "The runs say nothing for or against the promise. The message gives the reason and what "
-        "to do about it.",
+        "Nothing was shown for or against the promise. The message gives the reason and what to do "
+        "about it.",
     ),
     (
         NOT_TESTED, "NotTested", "warning",
@@ -92,11 +93,8 @@ def sarif_document(
 
 def _verdict_result(target: str, verdict: Verdict, base: Path) -> Json:
     rule = REFUTED if verdict.outcome is Outcome.REFUTED else UNDECIDED
-    leak = ""
-    if verdict.epsilon_lower > 0:
-        leak = f": epsilon >= {verdict.epsilon_lower:.4g} at delta = {verdict.delta:g}"
     first = (
-        f"The promise {verdict.claim} of {verdict.mechanism} is refuted{leak}."
+        f"The promise {verdict.claim} of {verdict.mechanism} is refuted{leak_message(verdict)}."
         if rule == REFUTED
         else f"Nothing could be decided about the promise {verdict.claim} of {verdict.mechanism}: "
         f"{verdict.reason.value}."

@@ -22,9 +22,11 @@ from tollens.verdict import Outcome, Verdict
 if TYPE_CHECKING:
     from tollens.auditing.check import CheckReport
     from tollens.auditing.run import Progress
+    from tollens.certificate import Verified
     from tollens.monitoring.backfill.walk import Backfill
     from tollens.monitoring.overview import History, Standing
     from tollens.monitoring.state import AlarmState
+    from tollens.refutation.found import Step
     from tollens.zoo.entry import Entry
     from tollens.zoo.self_test import SelfTestRow
 
@@ -72,6 +74,20 @@ class Screen:
             lambda: documents.dump(verdict.to_dict()),
             [text.verdict_text(verdict, width=self._width)],
             ((target, verdict),),
+        )
+
+    def searching(self, name: str, step: Step) -> None:
+        """Show how far the search for a proof about `name` has come."""
+        self._bars.search(name, step)
+
+    def verified(self, name: str, verified: Verified, verdict: Verdict) -> None:
+        """What a certificate proves, with the text that it is about."""
+        from tollens.report.proof_text import verified_text
+
+        self._show(
+            lambda: documents.dump(verified.to_dict()),
+            [verified_text(verified, width=self._width)],
+            ((name, verdict),),
         )
 
     def check(self, report: CheckReport) -> None:

@@ -15,8 +15,9 @@ from rich.text import Text
 from tollens.monitoring.overview import RECENT, History, Standing
 from tollens.monitoring.state import AlarmState, HistoryRow, MonitorState
 from tollens.monitoring.weights import ARL
+from tollens.report.leaks import leak_text
 from tollens.report.sparkline import MISSING, bar, sparkline
-from tollens.report.text import labelled, leak_text, unbroken
+from tollens.report.text import labelled, unbroken
 from tollens.rounding import down
 
 STYLES = {

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tollens.rounding import down
+from tollens.report.leaks import leak_text
 from tollens.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -95,20 +95,11 @@ def verdict_table(rows: Sequence[tuple[str, Verdict]], *, title: str | None = No
             Text(name),
             Text(str(verdict.claim)),
             Text(verdict.outcome.name, STYLES[verdict.outcome]),
-            f"{verdict.pairs:,}",
+            "none, proof" if verdict.exact else f"{verdict.pairs:,}",
             leak_text(verdict.epsilon_lower),
             f"{verdict.seconds:.2f}",
         )
     return table
-
-
-def leak_text(epsilon_lower: float) -> str:
-    """A certified lower bound as it stands in tables.
-
-    >>> leak_text(1.5), leak_text(0.0)
-    ('ε ≥ 1.5', '-')
-    """
-    return f"ε ≥ {down(epsilon_lower, 3)}" if epsilon_lower > 0 else "-"
 
 
 def check_summary(report: CheckReport) -> Text:

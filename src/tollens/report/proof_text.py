@@ -1,0 +1,16 @@
+"""What a certificate proves, for people."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from tollens.certificate import Verified
+from tollens.report.text import labelled
+
+
+def verified_text(verified: Verified, *, width: int = 100) -> Text:
+    """The statement as labelled lines, and below it the text of the program, as it is."""
+    out = labelled(verified.lines(), "bold red", width=width)
+    for line in verified.program.split("\n"):
+        out.append("\n" + (f"    {line}" if line.strip() else ""), "dim")
+    return out
