@@ -1,7 +1,8 @@
 """The last inequality: whether two bounds contradict a claim.
 
 With p = E f on the likely side and q = E f on the other, a claim is a convex region of (p, q). The
-parameters are rationals or logarithms of rationals; where e^epsilon is irrational, an upper bound is used.
+parameters are rationals or logarithms of rationals; of an irrational e^epsilon an upper bound is
+used.
 """
 
 from __future__ import annotations

@@ -18,11 +18,11 @@ MAX_TEXT = 200_000
 
 
 def compile_text(text: str, name: str) -> Program:
-    """The program of the function `name` in the text of a Python file.
+    r"""The program of the function `name` in the text of a Python file.
 
     Raises `Refused` with every construct outside the subset.
 
-    >>> program = compile_text("def f(x):\\n    return x + 1\\n", "f")
+    >>> program = compile_text("def f(x):\n    return x + 1\n", "f")
     >>> [i.op for i in program.functions["f"].instructions]
     ['LOAD', 'CONST', 'BINARY', 'RETURN', 'CONST', 'RETURN']
     """
@@ -161,11 +161,11 @@ class Statements(Expressions):
             case ast.Assign():
                 self.expression(node.value)
                 for _ in node.targets[1:]:
-                    self.emit("DUP", None, node)
+                    self.emit("DUP", 1, node)
                 for target in node.targets:
                     self.store(target)
-            case ast.AnnAssign(value=ast.expr()):
-                self.expression(node.value)
+            case ast.AnnAssign(value=ast.expr() as value):
+                self.expression(value)
                 self.store(node.target)
             case ast.AugAssign():
                 self.augmented(node)
@@ -182,8 +182,8 @@ class Statements(Expressions):
                 self.jump("JUMP", where, node)
             case ast.Pass() | ast.AnnAssign() | ast.Expr(value=ast.Constant()):
                 pass
-            case ast.Expr(value=ast.Yield()):
-                self.optional(node.value.value, node)
+            case ast.Expr(value=ast.Yield(value=value)):
+                self.optional(value, node)
                 self.emit("YIELD", None, node)
             case ast.Expr():
                 self.expression(node.value)
@@ -199,7 +199,7 @@ class Statements(Expressions):
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
             self.expression(target.value)
             self.expression(target.slice)
-            self.emit("DUP2", None, node)
+            self.emit("DUP", 2, node)
             self.emit("INDEX", None, node)
         else:
             self.refuse(node, "this target of an assignment", "assign to a name or an item")

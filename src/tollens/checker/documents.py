@@ -99,11 +99,11 @@ def value(data: object, where: str, depth: int = 0) -> object:
             return rational(data, where)
         case list():
             return [value(item, where, depth + 1) for item in data]
-        case {"text": str(inner)} if len(data) == 1:
+        case {"text": str(inner), **rest} if not rest:
             return inner
-        case {"tuple": list(items)} if len(data) == 1:
+        case {"tuple": list(items), **rest} if not rest:
             return tuple(value(item, where, depth + 1) for item in items)
-        case {"dict": list(items)} if len(data) == 1:
+        case {"dict": list(items), **rest} if not rest:
             made = {}
             for item in items:
                 if not isinstance(item, list) or len(item) != 2:

@@ -25,8 +25,9 @@ class Path:
     """One way through a program: it is taken with probability `mass * P(all constraints >= 0)`.
 
     `mass` is the product of the probabilities of its discrete draws, symbol i of the forms is
-    `draws[i]`, and `output` is what it returns; a path that was cut has no output and is not
-    `finished`.
+    `draws[i]`, and `output` is what it returns. A path that was cut has no output and is not
+    `finished`; `reach` is an interval that holds whatever it may still return, or a text if that
+    may be anything.
     """
 
     mass: Fraction
@@ -34,6 +35,7 @@ class Path:
     constraints: tuple[Form, ...]
     output: object
     finished: bool
+    reach: tuple[Fraction | None, Fraction | None] | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ class Segment:
 
     As a path, but symbols below 0 stand for the variables at the start: -1 for the first of the
     names asked for, and so on. `strict` says for each constraint whether it holds strictly, and
-    a draw may also be "geometric" (the chance of success). `head` is the number of the loop reached (None: the program
-    returned `output`), `values` what the variables hold there.
+    a draw may also be "geometric" (the chance of success). `head` is the number of the loop
+    reached (None: the program returned `output`), `values` what the variables hold there.
     """
 
     mass: Fraction

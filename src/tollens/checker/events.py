@@ -17,7 +17,7 @@ from tollens.checker.errors import CertificateError
 from tollens.checker.form import Form
 from tollens.checker.integration import Integrator, enclosure
 from tollens.checker.machine import Limits, explore
-from tollens.checker.patterns import Anything, Pattern, matched, read_event
+from tollens.checker.patterns import Anything, Between, Equals, Items, Pattern, matched, read_event
 from tollens.checker.program import Program
 
 MAX_ROUNDS = 10_000
@@ -51,7 +51,10 @@ def total(paths: Iterable[Path], patterns: Sequence[Pattern], integrator: Integr
     """
     low = high = Fraction(0)
     for path in paths:
-        for pattern in patterns if path.finished else (Anything(),):
+        cut = not path.finished
+        if cut and all(out_of_reach(pattern, path.reach) for pattern in patterns):
+            continue
+        for pattern in (Anything(),) if cut else patterns:
             constraints = matched(pattern, path.output)
             if constraints is not None:
                 below, above = probability(
@@ -59,6 +62,24 @@ def total(paths: Iterable[Path], patterns: Sequence[Pattern], integrator: Integr
                 )
                 low, high = low + path.mass * below, high + path.mass * above
     return max(low, Fraction(0)), min(high, Fraction(1))
+
+
+def out_of_reach(pattern: Pattern, reach: object) -> bool:
+    """Whether a path that was cut cannot end in a pattern."""
+    if not isinstance(reach, tuple):
+        return False
+    low, high = reach
+    match pattern:
+        case Equals(value) if isinstance(value, Fraction):
+            first = last = value
+        case Between(first, last):
+            pass
+        case Equals() | Items():
+            return True
+        case _:
+            return False
+    below = last is not None and low is not None and last < low
+    return below or (first is not None and high is not None and first > high)
 
 
 def probability(

@@ -210,7 +210,7 @@ class Expressions:
                 self.emit("COMPARE", _COMPARE[type(op)], node)
             else:
                 kept = self.hidden()
-                self.emit("DUP", None, node)
+                self.emit("DUP", 1, node)
                 self.emit("STORE", kept, node)
                 self.emit("COMPARE", _COMPARE[type(op)], node)
                 self.jump("AND", end, node)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from math import comb, factorial
 
 from tollens.checker.draws import Draw
@@ -67,6 +68,7 @@ class Integrator:
 
     def __init__(self) -> None:
         self._memory: dict[object, Piecewise] = {}
+        self._parts: dict[object, Sum] = {}
         self._terms = 0
 
     def probability(self, draws: Sequence[Draw], constraints: Iterable[Form]) -> Sum:
@@ -79,23 +81,33 @@ class Integrator:
         >>> Integrator().probability(two, [z_above_1])     # one half of e^-1
         {Fraction(-1, 1): Fraction(1, 2)}
         """
-        factors = [(constraint, STEP) for constraint in dict.fromkeys(constraints)]
-        live = {i for constraint, _ in factors for i, _ in constraint.terms}
-        factors += [(Form(ZERO, ((i, ONE),)), density(draws[i])) for i in sorted(live)]
         total: Sum = {ZERO: ONE}
-        while live:
-            z = self._next(factors, live)
-            live.remove(z)
-            inside = [factor for factor in factors if _coefficient(factor[0], z)]
-            factors = [factor for factor in factors if not _coefficient(factor[0], z)]
-            rest, message = self._eliminate(z, inside)
-            if rest.terms:
-                factors.append((rest, message))
-            else:
-                total = _times(total, {q: c for (_, _, q), c in message.parts[0]})
+        for part in components(constraints):
+            names = {i: k for k, i in enumerate(sorted({i for c in part for i, _ in c.terms}))}
+            own = tuple(draws[i] for i in names)
+            forms = tuple(Form(c.constant, tuple((names[i], v) for i, v in c.terms)) for c in part)
+            if (own, forms) not in self._parts:
+                self._parts[own, forms] = self._connected(own, forms)
+            total = _times(total, self._parts[own, forms])
+            if not total:
+                break
         return total
 
-    def _next(self, factors: list[tuple[Form, Piecewise]], live: set[int]) -> int:
+    def _connected(self, draws: Sequence[Draw], constraints: Sequence[Form]) -> Sum:
+        """The probability where the draws depend on each other by the constraints."""
+        factors = [(constraint, STEP) for constraint in constraints]
+        factors += [(Form(ZERO, ((i, ONE),)), density(draw)) for i, draw in enumerate(draws)]
+        live = set(range(len(draws)))
+        while live:
+            z = self.next_of(factors, live)
+            live.remove(z)
+            factors = self.without(factors, z)
+        total: Sum = {ZERO: ONE}
+        for _, function in factors:  # of no draw any more: constants
+            total = _times(total, {q: c for (_, _, q), c in function.parts[0]})
+        return total
+
+    def next_of(self, factors: list[tuple[Form, Piecewise]], live: set[int]) -> int:
         """A draw whose factors share one remaining form, in the fewest factors."""
         best: tuple[int, int] | None = None
         for z in sorted(live):
@@ -105,6 +117,12 @@ class Integrator:
         if best is None:
             raise CertificateError("constraints that no order of the draws takes apart")
         return best[1]
+
+    def without(self, factors: list[tuple[Form, Piecewise]], z: int) -> list[tuple[Form, Piecewise]]:
+        """The factors after the integral over the draw z."""
+        inside = [factor for factor in factors if _coefficient(factor[0], z)]
+        outside = [factor for factor in factors if not _coefficient(factor[0], z)]
+        return [*outside, self._eliminate(z, inside)]
 
     def _eliminate(self, z: int, inside: list[tuple[Form, Piecewise]]) -> tuple[Form, Piecewise]:
         direction = _direction([form for form, _ in inside], z)
@@ -121,7 +139,7 @@ class Integrator:
         return direction, self._memory[key]
 
     def _integrate(self, shapes: list[tuple[Fraction, Fraction, Fraction, Piecewise]]) -> Piecewise:
-        """`G(r) = integral over z of the product of f(a z + b r + c)` for the shapes (a, b, c, f)."""
+        """`G(r)`: the integral over z of the product of `f(a z + b r + c)`, by (a, b, c, f)."""
         lines = sorted(
             {((t - c) / a, -b / a) for a, b, c, function in shapes for t in function.cuts}
         )
@@ -176,6 +194,22 @@ def _times(left: Sum, right: Sum) -> Sum:
     return {q: c for q, c in made.items() if c}
 
 
+def components(constraints: Iterable[Form]) -> list[list[Form]]:
+    """The constraints in groups that share no draw."""
+    groups: list[tuple[set[int], list[Form]]] = []
+    for form in dict.fromkeys(constraints):
+        draws = {i for i, _ in form.terms}
+        forms = [form]
+        apart = []
+        for other, held in groups:
+            if draws & other:
+                draws, forms = draws | other, held + forms
+            else:
+                apart.append((other, held))
+        groups = [*apart, (draws, forms)]
+    return [forms for _, forms in groups]
+
+
 def _coefficient(form: Form, z: int) -> Fraction:
     return next((c for i, c in form.terms if i == z), ZERO)
 
@@ -199,7 +233,7 @@ def _inside(cuts: list[Fraction]) -> list[Fraction]:
     """A point in each of the intervals that sorted cuts leave; None of them where two are equal."""
     if not cuts:
         return [ZERO]
-    middles = [(a + b) / 2 for a, b in zip(cuts, cuts[1:], strict=False)]
+    middles = [(a + b) / 2 for a, b in pairwise(cuts)]
     return [cuts[0] - 1, *middles, cuts[-1] + 1]
 
 
@@ -246,7 +280,7 @@ def _integral(
 
 
 def _antiderivative(k: int, rate: Fraction) -> list[tuple[int, Fraction]]:
-    """(power, weight) of the terms z^power e^(rate z) whose sum has the derivative z^k e^(rate z)."""
+    """The (power, weight) of an integral of z^k e^(rate z), each times e^(rate z)."""
     if rate == 0:
         return [(k + 1, Fraction(1, k + 1))]
     return [

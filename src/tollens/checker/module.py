@@ -28,6 +28,11 @@ class Module:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._once(name)
                 self.constants[name] = value
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(
+                names
+            ) == len(values) and all(isinstance(n, ast.Name) for n in names):
+                for each, value in zip(names, values, strict=True):
+                    self._add(ast.Assign([each], value))
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                 self._once(name)
                 self.constants[name] = value

@@ -61,16 +61,16 @@ def _read(data: object, depth: int) -> Pattern:
     if depth > MAX_DEPTH:
         raise CertificateError("a pattern is nested too deeply")
     match data:
-        case {"any": True} if len(data) == 1:
+        case {"any": True, **rest} if not rest:
             return Anything()
-        case {"equals": inner} if len(data) == 1:
+        case {"equals": inner, **rest} if not rest:
             return Equals(_frozen(value(inner, "the event")))
-        case {"between": [low, high]} if len(data) == 1:
+        case {"between": [low, high], **rest} if not rest:
             ends = [None if end is None else rational(end, "the event") for end in (low, high)]
             if ends[0] is not None and ends[1] is not None and ends[0] >= ends[1]:
                 raise CertificateError("an interval of the event is empty")
             return Between(ends[0], ends[1])
-        case {"items": list(items)} if len(data) == 1:
+        case {"items": list(items), **rest} if not rest:
             return Items(tuple(_read(item, depth + 1) for item in items))
     raise CertificateError("a pattern is one of any, equals, between, items")
 
@@ -110,7 +110,7 @@ def disjoint(one: Pattern, other: Pattern) -> bool:
             return len(a) != len(b) or any(map(disjoint, a, b))
         case (Equals(found), (Between() | Items())):
             return matched(other, found) is None
-        case (((Between() | Items()), Equals(found))):
+        case ((Between() | Items()), Equals(found)):
             return matched(one, found) is None
         case (Between(), Items()) | (Items(), Between()):
             return True

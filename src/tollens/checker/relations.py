@@ -55,12 +55,13 @@ def _queries(x: object, x_prime: object, by: Fraction, change: object) -> bool:
     if len(x) != len(x_prime) or not all(isinstance(v, Fraction) for v in (*x, *x_prime)):
         return False
     moved = [abs(a - b) for a, b in zip(x, x_prime, strict=True) if a != b]
-    return max(moved) <= by and (change == "all" or len(moved) == 1)
+    return bool(max(moved) <= by and (change == "all" or len(moved) == 1))
 
 
 def _numbers(x: object, x_prime: object, by: Fraction, change: object) -> bool:
-    both = isinstance(x, Fraction) and isinstance(x_prime, Fraction)
-    return both and change is None and abs(x - x_prime) <= by
+    if not isinstance(x, Fraction) or not isinstance(x_prime, Fraction):
+        return False
+    return bool(abs(x - x_prime) <= by)
 
 
 def _add_remove(x: object, x_prime: object, by: Fraction, change: object) -> bool:

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tollens.checker.draws import Draw
-from tollens.checker.form import Form
 from tollens.checker.machine import Limits, explore
-from tollens.checker.patterns import Between, Pattern, disjoint
+from tollens.checker.patterns import Pattern, disjoint
 from tollens.checker.program import Program
+from tollens.refutation.intervals import intervals
 from tollens.refutation.objectives import Objective
-from tollens.refutation.sides import Side, found_at, holes, pattern_of, placed, shape
+from tollens.refutation.sides import Side, holes, pattern_of, placed
 
 ALL_SHAPES = 400
 """Up to so many shapes without continuous draws, each is looked at."""
@@ -27,7 +26,10 @@ ALL_SHAPES = 400
 SOME_SHAPES = 72
 """Up to so many shapes that depend on continuous draws."""
 
-ROUNDS = (6, 8, 10, 12, 16, 24, 40, 64, 128, 256)
+FINISH = 10_000
+"""Loops that end are followed to their end, so far at the most."""
+
+ROUNDS = (2, 4, 6, 8, 10, 12, 16, 24, 40, 64, 128, 256)
 """How far loops without an end are followed, one after the other."""
 
 REFINED = 4
@@ -51,7 +53,7 @@ class Candidate:
         """A lower bound on the likely side, an upper bound on the other, with what was cut."""
         likely, other = self.sides
         lower, upper = likely.bounds(self.patterns)[0], other.bounds(self.patterns)[1]
-        return lower, min(Fraction(1), upper + other.cut)
+        return lower, min(Fraction(1), upper + other.cut(self.patterns))
 
 
 def best_event(
@@ -63,17 +65,19 @@ def best_event(
     Loops without an end are followed further as long as that pays.
     """
     best: Candidate | None = None
-    for rounds in (10_000, *ROUNDS):
+    for rounds in (FINISH, *ROUNDS):
         started = time.monotonic()
         left = deadline - started
         if left <= 0:
             break
         both = [
-            Side(explore(program, data, Limits(rounds, _PATHS, _STEPS, seconds=left)))
+            Side(
+                explore(program, data, Limits(rounds, _PATHS, _STEPS, seconds=min(left, _PATIENCE)))
+            )
             for data in (x, x_prime)
         ]
         complete = all(side.exploration.complete for side in both)
-        if rounds == 10_000 and not complete:
+        if rounds == FINISH and not complete:
             continue
         found = _best_of(both, objective, orders, deadline)
         gained = found is not None and (best is None or found.value > best.value)
@@ -101,14 +105,14 @@ def _search(
     likely: Side, other: Side, objective: Objective, swapped: bool, deadline: float
 ) -> Candidate | None:
     """The best event in one order of the pair."""
-    cut = float(other.cut)
     values: dict[Pattern, tuple[float, float]] = {}
 
     def look(pattern: Pattern) -> float:
         if pattern not in values:
-            values[pattern] = (likely.mass(pattern), other.mass(pattern))
+            cut = float(other.cut((pattern,)))
+            values[pattern] = (likely.mass(pattern), other.mass(pattern) + cut)
         p, q = values[pattern]
-        return objective(p, q + cut) if objective.pure else _ratio(p, q + cut)
+        return objective(p, q) if objective.pure else _ratio(p, q)
 
     def late() -> bool:
         return time.monotonic() > deadline
@@ -120,14 +124,15 @@ def _search(
     forms = {pattern_of(form): form for form in shapes}
     for pattern in ranked[:REFINED]:
         places = holes(forms[pattern])
-        if places and not late():
-            _confine(pattern, places, (likely, other), forms[pattern], look, late)
+        for boxes in (False, True) if len(places) > 1 else (False,):
+            if places and not late():
+                look(_confine(pattern, places, (likely, other), boxes=boxes))
     if not values:
         return None
     if objective.pure:
         winner = max(values, key=look)
         return Candidate(look(winner), (winner,), swapped, (likely, other))
-    return _joined(values, cut, objective, swapped, (likely, other))
+    return _joined(values, objective, swapped, (likely, other))
 
 
 def _ratio(p: float, q: float) -> float:
@@ -170,68 +175,22 @@ def _one_apart(form: object, known: set[object]) -> Iterator[object]:
 
 
 def _confine(
-    pattern: Pattern, places: list[tuple[int, ...]], sides: tuple[Side, Side], form: object,
-    look: Callable[[Pattern], float], late: Callable[[], bool],
-) -> None:  # fmt: skip
-    """Confine the numbers of a shape to intervals, one after the other, while the leak grows."""
-    value = look(pattern)
+    pattern: Pattern, places: list[tuple[int, ...]], sides: tuple[Side, Side], *, boxes: bool
+) -> Pattern:  # fmt: skip
+    """Confine the numbers of a shape to intervals, one after the other.
+
+    Among intervals of equal leak half-lines come first, or else (`boxes`) small boxes near the
+    center: in a box nothing is left of how the other numbers depend on this one.
+    """
     for at in places:
-        best = pattern
-        for interval in _intervals(sides, form, at):
-            if late():
-                return
-            tried = placed(pattern, at, interval)
-            if look(tried) > value + 1e-12:
-                best, value = tried, look(tried)
-        pattern = best
-
-
-def _intervals(sides: tuple[Side, Side], form: object, at: tuple[int, ...]) -> Iterator[Between]:
-    """Half-lines, cells and small boxes around the places where a number's law may change."""
-    points: set[Fraction] = set()
-    width = Fraction(0)
-    for side in sides:
-        for path in side.by_shape.get(form, []):
-            number = found_at(path.output, at)
-            if isinstance(number, Form):
-                spread = _spread(number, path.draws)
-                width = max(width, spread)
-                points |= _marks(number, path.draws, spread)
-    if len(points) > 60:
-        points = set(sorted(points)[:: len(points) // 60 + 1])
-    ordered = sorted(points)
-    for point in ordered:
-        yield Between(point, None)
-        yield Between(None, point)
-        yield Between(point, point + width / 64)
-    for low, high in zip(ordered, ordered[1:], strict=False):
-        yield Between(low, high)
-
-
-_MULTIPLES = tuple(Fraction(m) for m in (-16, -8, -4, -2, -1, 0, 1, 2, 4, 8, 16))
-
-
-def _marks(number: Form, draws: Sequence[Draw], spread: Fraction) -> set[Fraction]:
-    """Points at which to cut: around the center, and where uniform draws end."""
-    ends = {number.constant}
-    for i, c in number.terms:
-        if draws[i].kind == "uniform":
-            ends = {end + c * p for end in ends for p in draws[i].parameters}
-    return ends | {number.constant + m * spread for m in _MULTIPLES}
-
-
-def _spread(number: Form, draws: Sequence[Draw]) -> Fraction:
-    """The size of the noise in a number."""
-    total = Fraction(0)
-    for i, c in number.terms:
-        parameters = draws[i].parameters
-        size = parameters[-1] - parameters[0] if len(parameters) > 1 else parameters[0]
-        total = max(total, abs(c) * size)
-    return total
+        tried = intervals(sides, pattern, at, boxes=boxes)
+        if tried is not None:
+            pattern = placed(pattern, at, tried)
+    return pattern
 
 
 def _joined(
-    values: dict[Pattern, tuple[float, float]], cut: float, objective: Objective, swapped: bool,
+    values: dict[Pattern, tuple[float, float]], objective: Objective, swapped: bool,
     sides: tuple[Side, Side],
 ) -> Candidate | None:  # fmt: skip
     """The best of the events that join the outcomes of largest ratio."""
@@ -239,7 +198,7 @@ def _joined(
     best: Candidate | None = None
     for pattern in ranked:  # single outcomes, and those that end a half-line
         p, q = values[pattern]
-        value = objective(p, q + cut)
+        value = objective(p, q)
         if best is None or value > best.value:
             best = Candidate(value, (pattern,), swapped, sides)
     chosen: list[Pattern] = []
@@ -248,10 +207,7 @@ def _joined(
         if all(disjoint(pattern, other) for other in chosen):
             chosen.append(pattern)
             p, q = p + values[pattern][0], q + values[pattern][1]
-            value = objective(p, q + cut)
+            value = objective(p, q)
             if best is None or value > best.value:
                 best = Candidate(value, tuple(chosen), swapped, sides)
     return best
-
-
-__all__ = ["Candidate", "best_event", "shape"]

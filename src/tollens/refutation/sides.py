@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from tollens.checker.draws import Path
-from tollens.checker.events import total
+from tollens.checker.events import out_of_reach, total
 from tollens.checker.form import Form
 from tollens.checker.integration import Integrator
 from tollens.checker.machine import Exploration
-from tollens.checker.patterns import Anything, Between, Equals, Items, Pattern
+from tollens.checker.patterns import Anything, Between, Equals, Items, Pattern, matched
+from tollens.refutation.laws import Laws, Tail
 
 Bounds = tuple[Fraction, Fraction]
 
@@ -28,23 +29,27 @@ class Side:
         for path in exploration.paths:
             if path.finished:
                 self.by_shape.setdefault(shape(path.output), []).append(path)
-        self._integrator = Integrator()
+        self._integrator, self._laws = Integrator(), Laws()
         self._known: dict[object, Bounds] = {}
-        self._cut_mass: Fraction | None = None
+        self._cut_masses: dict[int, Fraction] = {}
 
-    @property
-    def cut(self) -> Fraction:
-        """An upper bound of the probability of all paths that were cut."""
-        if self._cut_mass is None:
-            self._cut_mass = total(self._cut, (Anything(),), self._integrator)[1]
-        return self._cut_mass
+    def cut(self, patterns: Sequence[Pattern]) -> Fraction:
+        """An upper bound of the probability that paths that were cut end in an event."""
+        bound = Fraction(0)
+        for i, path in enumerate(self._cut):
+            if all(out_of_reach(pattern, path.reach) for pattern in patterns):
+                continue
+            if i not in self._cut_masses:
+                self._cut_masses[i] = total((path,), (Anything(),), self._integrator)[1]
+            bound += self._cut_masses[i]
+        return bound
 
     def bounds(self, patterns: Sequence[Pattern]) -> Bounds:
         """Bounds of the probability to finish in an event, without the paths that were cut."""
         low = high = Fraction(0)
         for pattern in patterns:
             if pattern not in self._known:
-                self._known[pattern] = total(self._near(pattern), (pattern,), self._integrator)
+                self._known[pattern] = total(self.near(pattern), (pattern,), self._integrator)
             low, high = low + self._known[pattern][0], high + self._known[pattern][1]
         return low, high
 
@@ -52,7 +57,23 @@ class Side:
         """The probability to finish in a pattern, for the search."""
         return float(self.bounds((pattern,))[0])
 
-    def _near(self, pattern: Pattern) -> Iterable[Path]:
+    def laws(self, pattern: Pattern, at: tuple[int, ...]) -> list[tuple[float, Tail | float]]:
+        """The laws of the number at a place within a pattern: (mass, its tail or its one value)."""
+        found: list[tuple[float, Tail | float]] = []
+        for path in self.near(pattern):
+            constraints = matched(pattern, path.output)
+            number = found_at(path.output, at)
+            if constraints is None:
+                continue
+            every = (*path.constraints, *constraints)
+            if isinstance(number, Form):
+                found.append((float(path.mass), self._laws.tail(path.draws, every, number)))
+            elif isinstance(number, Fraction):
+                mass = total((path,), (pattern,), self._integrator)[0]
+                found.append((float(mass), float(number)))
+        return found
+
+    def near(self, pattern: Pattern) -> Iterable[Path]:
         """The paths whose output may match."""
         for form, paths in self.by_shape.items():
             if _may_match(pattern, form):
