@@ -73,3 +73,22 @@ def renamed(a: Number, rename: Callable[[int], int]) -> Number:
     if isinstance(a, Fraction):
         return a
     return make(a.constant, ((rename(i), c) for i, c in a.terms))
+
+
+def groups(forms: Iterable[Form]) -> list[tuple[set[int], list[Form]]]:
+    """Forms in groups that share no symbol, each with its symbols; a form comes once.
+
+    >>> [sorted(symbols) for symbols, _ in groups([symbol(0), symbol(1)])]
+    [[0], [1]]
+    """
+    found: list[tuple[set[int], list[Form]]] = []
+    for form in dict.fromkeys(forms):
+        symbols, held = {i for i, _ in form.terms}, [form]
+        apart = []
+        for others, inside in found:
+            if symbols & others:
+                symbols, held = symbols | others, inside + held
+            else:
+                apart.append((others, inside))
+        found = [*apart, (symbols, held)]
+    return found

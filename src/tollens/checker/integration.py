@@ -20,7 +20,7 @@ from math import comb, factorial
 from tollens.checker.draws import Draw
 from tollens.checker.enclosures import exp_bounds
 from tollens.checker.errors import CertificateError
-from tollens.checker.form import Form, make, scaled
+from tollens.checker.form import Form, groups, make, scaled
 
 Term = tuple[int, Fraction, Fraction]
 """(k, rate, q) stands for s^k e^(rate s + q)."""
@@ -40,6 +40,9 @@ class Piecewise:
 
     cuts: tuple[Fraction, ...]
     parts: tuple[Terms, ...]
+
+
+Factor = tuple[Form, Piecewise]
 
 
 def _constant(value: Fraction) -> Terms:
@@ -82,8 +85,8 @@ class Integrator:
         {Fraction(-1, 1): Fraction(1, 2)}
         """
         total: Sum = {ZERO: ONE}
-        for part in components(constraints):
-            names = {i: k for k, i in enumerate(sorted({i for c in part for i, _ in c.terms}))}
+        for symbols, part in groups(constraints):
+            names = {i: k for k, i in enumerate(sorted(symbols))}
             own = tuple(draws[i] for i in names)
             forms = tuple(Form(c.constant, tuple((names[i], v) for i, v in c.terms)) for c in part)
             if (own, forms) not in self._parts:
@@ -107,7 +110,7 @@ class Integrator:
             total = _times(total, {q: c for (_, _, q), c in function.parts[0]})
         return total
 
-    def next_of(self, factors: list[tuple[Form, Piecewise]], live: set[int]) -> int:
+    def next_of(self, factors: list[Factor], live: set[int]) -> int:
         """A draw whose factors share one remaining form, in the fewest factors."""
         best: tuple[int, int] | None = None
         for z in sorted(live):
@@ -118,13 +121,13 @@ class Integrator:
             raise CertificateError("constraints that no order of the draws takes apart")
         return best[1]
 
-    def without(self, factors: list[tuple[Form, Piecewise]], z: int) -> list[tuple[Form, Piecewise]]:
+    def without(self, factors: list[Factor], z: int) -> list[Factor]:
         """The factors after the integral over the draw z."""
         inside = [factor for factor in factors if _coefficient(factor[0], z)]
         outside = [factor for factor in factors if not _coefficient(factor[0], z)]
         return [*outside, self._eliminate(z, inside)]
 
-    def _eliminate(self, z: int, inside: list[tuple[Form, Piecewise]]) -> tuple[Form, Piecewise]:
+    def _eliminate(self, z: int, inside: list[Factor]) -> tuple[Form, Piecewise]:
         direction = _direction([form for form, _ in inside], z)
         assert direction is not None  # noqa: S101 - `_next` chose z by it
         lead = direction.terms[0][0] if direction.terms else -1
@@ -192,22 +195,6 @@ def _times(left: Sum, right: Sum) -> Sum:
         for p, d in right.items():
             made[q + p] = made.get(q + p, ZERO) + c * d
     return {q: c for q, c in made.items() if c}
-
-
-def components(constraints: Iterable[Form]) -> list[list[Form]]:
-    """The constraints in groups that share no draw."""
-    groups: list[tuple[set[int], list[Form]]] = []
-    for form in dict.fromkeys(constraints):
-        draws = {i for i, _ in form.terms}
-        forms = [form]
-        apart = []
-        for other, held in groups:
-            if draws & other:
-                draws, forms = draws | other, held + forms
-            else:
-                apart.append((other, held))
-        groups = [*apart, (draws, forms)]
-    return [forms for _, forms in groups]
 
 
 def _coefficient(form: Form, z: int) -> Fraction:

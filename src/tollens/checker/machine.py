@@ -17,7 +17,8 @@ from tollens.checker.errors import Refusal, Refused
 from tollens.checker.form import symbol
 from tollens.checker.operations import MISSING, OPERATIONS
 from tollens.checker.program import LIBRARY, Instruction, Program
-from tollens.checker.reach import Interval, Reach
+from tollens.checker.reach import Reach
+from tollens.checker.retiring import paths, retire
 from tollens.checker.state import Frame, State, Value
 from tollens.checker.values import Fault
 
@@ -68,22 +69,19 @@ def explore(program: Program, data: object, limits: Limits = Limits()) -> Explor
         for state in frontier.values():
             for stopped, output in machine.run(state, lambda _: True):
                 if output is not RUNNING:
-                    found.append(_path(stopped, output))
+                    found += paths(stopped, output, None)
                     continue
-                key = (len(found), len(following)) if stopped.draws else stopped.key()
+                retire(stopped)
+                key = (stopped.key(), stopped.draws, stopped.constraints)
                 if key in following:
-                    following[key].mass += stopped.mass
+                    following[key].join(stopped)
                 else:
                     following[key] = stopped
         frontier = following
     reach = Reach(lambda state: machine.run(state, lambda _: True), RUNNING)
-    found += [_path(state, None, reach.of(state)) for state in frontier.values()]
+    for state in frontier.values():
+        found += paths(state, None, reach.of(state))
     return Exploration(tuple(found), rounds)
-
-
-def _path(state: State, output: object, reach: Interval | str | None = None) -> Path:
-    finished = reach is None
-    return Path(state.mass, state.draws, state.constraints, output, finished, reach)
 
 
 def segments(

@@ -40,11 +40,13 @@ class Reach:
 
     def of(self, state: State) -> Interval | str:
         """An interval of numbers that holds every output, or `ANYTHING`."""
+        frame = state.frames[-1]
+        stored = {instruction.arg for instruction in frame.code if instruction.op == "STORE"}
         names = tuple(
             sorted(
                 name
-                for name, value in state.frames[-1].names.items()
-                if isinstance(value, Fraction | Form) and not name.startswith("$")
+                for name, value in frame.names.items()
+                if isinstance(value, Fraction | Form) and name in stored and name[0] != "$"
             )
         )
         key = (state.key(frozenset(names)), names)

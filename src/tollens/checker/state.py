@@ -13,6 +13,8 @@ from tollens.checker.values import MAX_ITEMS, Fault, Ref, described
 
 Value = object
 Content = tuple[Value, ...] | dict[Value, Value]
+Group = tuple[tuple[Draw, ...], tuple[Form, ...]]
+Groups = tuple[Group, ...]
 
 
 @dataclass(slots=True)
@@ -27,7 +29,11 @@ class Frame:
 
 @dataclass(slots=True)
 class State:
-    """A run in progress; `out` is what it has yielded."""
+    """A run in progress, or several that go on alike.
+
+    `out` is what it has yielded. `spent` are the draws that nothing depends on any more, in groups
+    that share no draw: {groups: share of `mass`}.
+    """
 
     frames: list[Frame]
     stack: list[Value] = field(default_factory=list)
@@ -37,6 +43,7 @@ class State:
     constraints: tuple[Form, ...] = ()
     strict: tuple[bool, ...] = ()
     out: tuple[Value, ...] = ()
+    spent: dict[Groups, Fraction] = field(default_factory=lambda: {(): Fraction(1)})
 
     def copy(self) -> State:
         """A run that goes on by itself."""
@@ -49,7 +56,15 @@ class State:
             self.constraints,
             self.strict,
             self.out,
+            dict(self.spent),
         )
+
+    def join(self, other: State) -> None:
+        """Take in a run that goes on alike."""
+        shares = {groups: self.mass * share for groups, share in self.spent.items()}
+        for groups, share in other.spent.items():
+            shares[groups] = shares.get(groups, Fraction(0)) + other.mass * share
+        self.mass, self.spent = Fraction(1), shares
 
     def new(self, content: Content) -> Ref:
         """A new list or dictionary."""

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.checker.draws import Draw
-from tollens.checker.form import Form, plus, scaled, symbol
-from tollens.checker.integration import STEP, Integrator, Piecewise, components, density
+from tollens.checker.form import Form, groups, plus, scaled, symbol
+from tollens.checker.integration import STEP, Integrator, Piecewise, density
 
 Array = NDArray[np.float64]
 ONE = Fraction(1)
@@ -56,8 +56,7 @@ class Laws(Integrator):
         assert isinstance(cut, Form)  # noqa: S101 - it has the symbol of the place
         scale = 1.0
         left: list[tuple[Form, Piecewise]] = []
-        for part in components([*constraints, cut]):
-            used = {i for form in part for i, _ in form.terms}
+        for used, part in groups([*constraints, cut]):
             if place not in used:
                 total = self.probability(draws, part)
                 scale *= float(sum(float(c) * np.exp(float(q)) for q, c in total.items()))
