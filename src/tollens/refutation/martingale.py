@@ -1,0 +1,262 @@
+"""Search for proofs by martingales: one linear program gives witness, both bounds and their proof.
+
+For given inputs everything that `tollens.checker.martingale` asks for is linear in what is unknown:
+the coefficients of the witness p, of U, L and R at every head, and the multiples of products of
+facts. With U(start) = 1 the largest L(start) is the best ratio of expectations that polynomials of
+this degree can show; epsilon is its logarithm, and need not be known before. For witnesses in
+[0, 1] the largest L(start) - e^epsilon U(start) is sought, which must exceed delta.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+from tollens.checker.errors import CertificateError
+from tollens.checker.martingale import Functions, Obligation, Witness, bounds, obligations
+from tollens.checker.polynomials import Polynomial, total, written
+from tollens.checker.program import Program
+from tollens.checker.transitions import Place, output_name
+from tollens.refutation.handelman import Multiples, Proof, require, unknown
+from tollens.refutation.invariants import impossible
+from tollens.refutation.linear import LinearProgram
+from tollens.refutation.loops import Loops, read_loops
+
+Json = dict[str, object]
+_MINUS_ONE = Polynomial.constant(-1)
+_CHECKED = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is tried: `degree` of p, U and L (R has one more, as its decrease must pay for L).
+
+    `extra` is added to the degree of the products of facts; `pieces`, `finer` and `pairs` are
+    those of `read_loops`.
+    """
+
+    degree: int
+    extra: int = 0
+    pieces: bool = True
+    finer: bool = False
+    pairs: bool = True
+
+
+LEVELS = (
+    *(Settings(degree) for degree in range(1, 6)),
+    *(Settings(degree, extra=1, finer=True) for degree in range(2, 5)),
+)
+"""What `refute_loops` tries, one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A witness with E f >= lower on the likely input and E f <= upper on the other."""
+
+    witness: Json
+    proof: Json
+    lower: Fraction
+    upper: Fraction
+
+    @property
+    def epsilon(self) -> float:
+        """ln(lower/upper), about."""
+        if self.lower <= 0 or self.upper == 0:
+            return -math.inf if self.lower <= 0 else math.inf
+        return math.log(self.lower / self.upper)
+
+
+def prove(
+    program: Program,
+    likely: object,
+    other: object,
+    settings: Settings,
+    *,
+    factor: Fraction | None = None,
+    seconds: float = 30.0,
+) -> Proved | None:
+    """The best bounds that these settings give; None if there are none.
+
+    With a `factor` e^epsilon the witness has values in [0, 1], and lower - factor upper is the
+    largest; without, the ratio is. Raises `CertificateError` where the engine does not apply.
+    """
+    both = [
+        read_loops(
+            program, data, pieces=settings.pieces, finer=settings.finer, pairs=settings.pairs
+        )
+        for data in (likely, other)
+    ]
+    found = _solved((both[0], both[1].with_integers()), settings, factor, seconds)
+    if found is None:
+        return None
+    checked = bounds(program, likely, other, found.witness, found.proof, _CHECKED)
+    if checked != (found.lower, found.upper):
+        raise AssertionError(f"the checker finds {checked}")
+    return found
+
+
+def refute_loops(
+    program: Program,
+    likely: object,
+    other: object,
+    factor: Fraction,
+    delta: Fraction = Fraction(0),
+    *,
+    deadline: float = math.inf,
+    levels: Sequence[Settings] = LEVELS,
+) -> Iterator[Proved]:
+    """Proofs from the cheapest settings on, each better than those before.
+
+    It ends with the first that breaks the claim: lower > factor upper + delta, where `factor` is a
+    rational that is at least e^epsilon; or at the deadline, a moment of `time.monotonic`.
+    """
+    best: Proved | None = None
+    for settings in levels:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
+        found = prove(
+            program, likely, other, settings,
+            factor=factor if delta else None, seconds=min(left, 30.0),
+        )  # fmt: skip
+        if found is None or (best is not None and _gain(found, factor) <= _gain(best, factor)):
+            continue
+        best = found
+        yield found
+        if found.lower > factor * found.upper + delta:
+            return
+
+
+def _gain(found: Proved, factor: Fraction) -> Fraction:
+    return found.lower / found.upper if found.upper else found.lower - factor * found.upper
+
+
+def _solved(
+    both: tuple[Loops, Loops], settings: Settings, factor: Fraction | None, seconds: float
+) -> Proved | None:
+    shape = _shape(both[0])
+    outputs = [output_name(i, shape) for i in range(1 if shape is None else shape)]
+    lp = LinearProgram()
+    f = Witness(_template(lp, outputs, settings.degree), shape, unit=factor is not None)
+    low, goal = lp.column(free=True), lp.column(free=True)
+    high = Polynomial.constant(1) if factor is None else unknown(lp.column())
+    lp.row({goal: Fraction(1), low: Fraction(-1)} | _minus(high, factor), Fraction(0))
+    functions = (
+        Functions(
+            {(0, 0): unknown(low), **_functions(lp, both[0], settings.degree)},
+            _functions(lp, both[0], settings.degree + 1),
+        ),
+        Functions({(0, 0): high, **_functions(lp, both[1], settings.degree)}, None),
+    )
+    plans = [
+        [_planned(lp, loops, obligation, settings.extra) for obligation in todo]
+        for loops, todo in (
+            (loops, obligations(loops.system, loops.known, f, sought))
+            for loops, sought in zip(both, functions, strict=True)
+        )
+    ]
+    values = lp.solve(goal, seconds)
+    if values is None or values[low] <= 0:
+        return None
+    lower, upper = (
+        _written(loops, sought, plan, values)
+        for loops, sought, plan in zip(both, functions, plans, strict=True)
+    )
+    witness: Json = {
+        "kind": "polynomial", "items": shape, "terms": written(_filled(f.polynomial, values)),
+        "unit": f.unit,
+    }  # fmt: skip
+    proof: Json = {"kind": "martingale", "lower": lower, "upper": upper}
+    return Proved(witness, proof, values[low], _filled(high, values).value() or Fraction(0))
+
+
+def _minus(high: Polynomial, factor: Fraction | None) -> dict[int, Fraction]:
+    return {} if factor is None else {int(name[1:]): factor for name in high.symbols}
+
+
+def _shape(loops: Loops) -> int | None:
+    """The shape of the outputs that the witness is about: the first that is of numbers."""
+    for here in loops.system.locations:
+        for step in here.steps:
+            if step.target is None and step.shape != -1:
+                return step.shape
+    raise CertificateError("no output is a number or a tuple of numbers")
+
+
+def _template(lp: LinearProgram, names: Sequence[str], degree: int) -> Polynomial:
+    """A polynomial with unknown coefficients."""
+    return total(
+        Polynomial({monomial: Fraction(1)}) * unknown(lp.column(free=True))
+        for d in range(degree + 1)
+        for monomial in combinations_with_replacement(sorted(names), d)
+    )
+
+
+def _functions(lp: LinearProgram, loops: Loops, degree: int) -> dict[Place, Polynomial]:
+    return {
+        (at, number): _template(lp, here.names, degree)
+        for at, here in enumerate(loops.system.locations)
+        for number in range(len(loops.system.parts(at)))
+        if at > 0
+    }
+
+
+def _planned(lp: LinearProgram, loops: Loops, todo: Obligation, extra: int) -> Multiples | Proof:
+    """The columns that prove an obligation, or its proof if that needs no unknowns."""
+    degree = max((sum(name[0] != "?" for name in m) for m in todo.goal.terms), default=0)
+    if not any(name[0] == "?" for name in todo.goal.symbols):
+        return _proved(todo, degree)
+    if impossible(todo.facts):
+        return _proved(replace(todo, goal=_MINUS_ONE), 1)
+    roots = loops.roots(todo.at) if todo.step is None else loops.output_roots(todo.step, todo.at)
+    unused = loops.gaps(todo.at) if todo.name != "witness" else frozenset()
+    return require(lp, todo, degree + extra, roots, unused)
+
+
+def _proved(todo: Obligation, degree: int) -> Proof:
+    alone = LinearProgram()
+    plan = require(alone, todo, degree)
+    values = alone.solve(None)
+    if values is None:
+        raise CertificateError(f"no proof that {todo.goal} is never negative")
+    return plan.proof(values)
+
+
+def _filled(polynomial: Polynomial, values: Sequence[Fraction]) -> Polynomial:
+    """The polynomial with the values of its unknowns."""
+    sought = [name for name in polynomial.symbols if name[0] == "?"]
+    return polynomial.at({name: Polynomial.constant(values[int(name[1:])]) for name in sought})
+
+
+def _written(
+    loops: Loops,
+    functions: Functions,
+    plan: Sequence[Multiples | Proof],
+    values: Sequence[Fraction],
+) -> Json:
+    """One side of the proof as JSON."""
+
+    def listed(table: Mapping[Place, Polynomial], at: int) -> list[Json]:
+        places = sorted(place for place in table if place[0] == at)
+        return [dict(written(_filled(table[place], values))) for place in places]
+
+    system = loops.system
+    return {
+        "opened": {str(head): list(names) for head, names in system.opened.items()},
+        "kept": {str(head): list(names) for head, names in system.kept.items()},
+        "cuts": {str(head): [written(c) for c in forms] for head, forms in system.cuts.items()},
+        "locations": [
+            {
+                "invariants": [written(p) for p in known.invariants],
+                "integers": [written(p) for p in known.integers],
+                "bound": listed(functions.bound, at),
+                "potential": listed(functions.potential or {}, at),
+            }
+            for at, known in enumerate(loops.known)
+        ],
+        "proofs": [p.proof(values) if isinstance(p, Multiples) else p for p in plan],
+    }
