@@ -211,6 +211,8 @@ def _equal(state: State, left: Value, right: Value) -> bool:
         return difference == 0
     if difference.terms[0][0] < 0:
         raise Fault("== of a variable of a loop: use < and >")
+    if any(state.draws[i].kind == "geometric" for i, _ in difference.terms):
+        raise Fault("== of a geometric draw that was left open")
     return False
 
 
