@@ -15,6 +15,7 @@ from tollens.cli_options import (
     REFUTED,
     WRONG_USE,
     audit_settings,
+    check_settings,
     common,
     exit_code,
     reporting,
@@ -22,7 +23,7 @@ from tollens.cli_options import (
     targeted,
 )
 from tollens.cli_refute import refute, verify
-from tollens.settings import KEYS
+from tollens.settings import ALL_OF_CHECK, KEYS
 
 if TYPE_CHECKING:
     from tollens.report.screen import Screen
@@ -71,18 +72,21 @@ def audit(screen: Screen, options: dict[str, object]) -> int:
 
 @main.command()
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-@settings_of(KEYS)
+@settings_of(ALL_OF_CHECK)
 @common(*FORMATS)
 @reporting
 def check(screen: Screen, options: dict[str, object]) -> int:
-    """Audit every promise declared with @tollens.promise below PATHS (default: here).
+    """Test every promise declared with @tollens.promise below PATHS (default: here).
 
-    alpha is the error probability of the whole check.
+    Where a mechanism draws from tollens.noise only, a proof is looked for first. Otherwise, and
+    where there is none, its runs are audited; alpha is the error probability of the whole check.
     """
-    from tollens.auditing.check import check as run_check
+    from tollens.checking import check as run_check
 
     paths = [Path(str(path)) for path in _listed(options["paths"])] or [Path()]
-    report = run_check(paths, audit_settings(options), progress=screen.progress)
+    report = run_check(
+        paths, check_settings(options), progress=screen.progress, searching=screen.searching
+    )
     screen.check(report)
     code = exit_code([verdict.outcome.name for _, verdict in report.verdicts])
     if report.interrupted and code != REFUTED:

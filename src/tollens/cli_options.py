@@ -12,7 +12,14 @@ from pathlib import Path
 import click
 
 from tollens.errors import Interrupted, TollensError, UsageError
-from tollens.settings import KEYS, MONITOR_KEYS, Key, resolve, resolve_monitor
+from tollens.settings import (
+    ALL_OF_CHECK,
+    KEYS,
+    MONITOR_KEYS,
+    Key,
+    resolve,
+    resolve_monitor,
+)
 
 REFUTED, WRONG_USE, NOTHING_DECIDED, INTERRUPTED = 1, 2, 3, 130
 """Exit codes; 0 is "at least one thing was tested, and nothing was refuted"."""
@@ -40,7 +47,7 @@ _COMMON: tuple[Callable[[Callable[..., object]], Callable[..., object]], ...] = 
 _SHORT = {
     **{"seed": "S", "alpha": "A", "budget": "N", "timeout": "SECONDS", "workers": "W"},
     **{"store": "PATH|URL", "pairs": "N", "horizon": "N|arl", "beta": "B"},
-    **{"stale-after": "TIME", "small-counts": "refuse|warn"},
+    **{"stale-after": "TIME", "small-counts": "refuse|warn", "proof-timeout": "SECONDS"},
 }
 _TYPES = {
     "a number": click.FLOAT,
@@ -148,8 +155,14 @@ def reporting(command: Callable[..., int]) -> Callable[..., None]:
 
 
 def audit_settings(options: Mapping[str, object]) -> dict[str, object]:
-    """The settings of `audit` and `check` in force."""
-    flags = {name: options[name] for name in KEYS}
+    """The settings of `audit` in force."""
+    found = check_settings(options)
+    return {name: found[name] for name in KEYS}
+
+
+def check_settings(options: Mapping[str, object]) -> dict[str, object]:
+    """The settings of `check` in force: those of `audit`, and its own."""
+    flags = {name: options.get(name.replace("-", "_")) for name in ALL_OF_CHECK}
     return resolve(flags, environ=os.environ, config=_config(options), folder=Path.cwd())
 
 

@@ -11,6 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import GeneratorType
 from typing import Protocol
 
 import numpy as np
@@ -101,7 +102,8 @@ def from_callable(function: object, *, name: str | None = None) -> Mechanism:
     """The mechanism of a `Batched` or of a callable of `(data)` or `(data, rng)`.
 
     A callable gets a generator if it has a parameter named `rng`, or a second one without a
-    default. One that draws from `tollens.noise` needs none: its draws come from our stream.
+    default. One that draws from `tollens.noise` needs none: its draws come from our stream. The
+    output of one that yields is the tuple of all that it yields.
 
     >>> from_callable(lambda data, rng: data + rng.normal()).takes_rng
     True
@@ -168,11 +170,13 @@ def _outputs(
     for _ in range(n):
         try:
             if style == "second":
-                outputs.append(function(data, rng))
+                output = function(data, rng)
             elif style == "keyword":
-                outputs.append(function(data, rng=rng))
+                output = function(data, rng=rng)
             else:
-                outputs.append(function(data))
+                output = function(data)
+            # the output of a mechanism that yields is all that it yields
+            outputs.append(tuple(output) if isinstance(output, GeneratorType) else output)
         except (KeyboardInterrupt, TimeIsUp):
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a run raises is its output

@@ -16,7 +16,7 @@ import hashlib
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -56,28 +56,33 @@ class Outputs:
     """n encoded outputs.
 
     `shapes` (n,) are numbers of shapes known to the `Encoder`, `keys` (n,) digests, `numbers`
-    (n, d) the numeric leaves.
+    (n, d) the numeric leaves. `marks` (n,) says which outputs are in the event that the encoder
+    was given, None where it was given none.
     """
 
     shapes: NDArray[np.int64]
     keys: NDArray[np.uint64]
     numbers: NDArray[np.float64]
+    marks: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.shapes)
 
     def __getitem__(self, index: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Outputs:
-        return Outputs(self.shapes[index], self.keys[index], self.numbers[index])
+        marks = None if self.marks is None else self.marks[index]
+        return Outputs(self.shapes[index], self.keys[index], self.numbers[index], marks)
 
 
 def concatenate(parts: Sequence[Outputs]) -> Outputs:
     """Stack outputs; rows with fewer numbers are filled up with NaN."""
     width = max(part.numbers.shape[1] for part in parts)
     numbers = [_widen(part.numbers, width) for part in parts]
+    marks = [part.marks for part in parts if part.marks is not None]
     return Outputs(
         np.concatenate([part.shapes for part in parts]),
         np.concatenate([part.keys for part in parts]),
         np.concatenate(numbers),
+        np.concatenate(marks) if len(marks) == len(parts) else None,
     )
 
 
@@ -99,7 +104,9 @@ class Encoder:
     (True, 'None')
     """
 
-    def __init__(self) -> None:
+    def __init__(self, event: Callable[[object], bool] | None = None) -> None:
+        """An encoder that marks the outputs for which `event` holds, if one is given."""
+        self._event = event
         self._shapes: dict[int, str] = {}
         self._texts: dict[int, str] = {}
 
@@ -133,6 +140,22 @@ class Encoder:
 
     def encode(self, outputs: Sequence[object] | NDArray[np.generic]) -> Outputs:
         """Encode a batch: an array whose first axis counts the outputs, or a sequence of them."""
+        encoded = self._encode(outputs)
+        return encoded if self._event is None else replace(encoded, marks=self._marks(outputs))
+
+    def _marks(self, outputs: Iterable[object]) -> NDArray[np.bool_]:
+        """Which outputs are in the event; a run that raised is in none."""
+        if self._event is None:
+            raise AssertionError("there is no event")
+        try:
+            found = [not isinstance(o, Raised) and bool(self._event(o)) for o in outputs]
+        except Exception as error:
+            raise UsageError(
+                f"the witness raised {type(error).__name__} on an output: {error}"
+            ) from error
+        return np.array(found, dtype=bool)
+
+    def _encode(self, outputs: Sequence[object] | NDArray[np.generic]) -> Outputs:
         if isinstance(outputs, np.ndarray):
             odd = isinstance(outputs, np.ma.MaskedArray) or (
                 outputs.dtype == np.uint64 and outputs.size and int(outputs.max()) >= 2**63

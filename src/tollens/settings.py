@@ -65,6 +65,19 @@ KEYS: dict[str, Key] = {
 }
 """Settings of `audit` and `check` that a file, the environment or a flag may set."""
 
+CHECK_KEYS: dict[str, Key] = {
+    "proof-timeout": Key(
+        _real,
+        10.0,
+        "a number",
+        "Seconds for which a proof of each promise is looked for; 0: never.",
+    ),
+}
+"""Settings of `check` alone."""
+
+ALL_OF_CHECK = {**KEYS, **CHECK_KEYS}
+"""All settings of `check`."""
+
 MONITOR_KEYS: dict[str, Key] = {
     "store": Key(
         _text, ".tollens/monitor.db", "a text", "Path (SQLite) or URL (PostgreSQL) of the store."
@@ -91,13 +104,13 @@ MONITOR_KEYS: dict[str, Key] = {
 SHARED = ("store", "delta", "seed", "workers", "timeout")
 """Settings of `monitor` that may also stand in the table and under the names of `audit`."""
 
-_AUDIT_TABLE = {**KEYS, "store": MONITOR_KEYS["store"]}
+_AUDIT_TABLE = {**ALL_OF_CHECK, "store": MONITOR_KEYS["store"]}
 
 
 def resolve(
     flags: Mapping[str, object], *, environ: Mapping[str, str], config: Path | None, folder: Path
 ) -> dict[str, object]:
-    """The settings in force.
+    """The settings of `audit` and `check` in force.
 
     `flags` holds what the command line gave (None where it gave nothing). `config` names a file;
     otherwise the nearest `tollens.toml`, or `pyproject.toml` with a table `[tool.tollens]`, in
@@ -107,9 +120,9 @@ def resolve(
     ...         folder=Path("/"))["budget"]
     100
     """
-    found = {name: key.default for name, key in KEYS.items()}
+    found = {name: key.default for name, key in ALL_OF_CHECK.items()}
     table, _ = _given(environ, config, folder)
-    found.update({name: value for name, value in table.items() if name in KEYS})
+    found.update({name: value for name, value in table.items() if name in ALL_OF_CHECK})
     found.update({name: value for name, value in flags.items() if value is not None})
     return found
 
@@ -151,7 +164,11 @@ def _given(
         for name, value in named.items()
         if name.startswith("monitor_")
     }
-    others = {name: value for name, value in named.items() if not name.startswith("monitor_")}
+    others = {
+        name.replace("_", "-"): value
+        for name, value in named.items()
+        if not name.startswith("monitor_")
+    }
     table |= _read(_AUDIT_TABLE, others, "environment", _variable("TOLLENS_"), findings)
     spell = _variable("TOLLENS_MONITOR_")
     own |= _read(MONITOR_KEYS, for_monitor, "environment", spell, findings)

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 import tollens
-from tollens.auditing.check import CheckReport
+from tollens.checking import CheckReport
 from tollens.report import text
 from tollens.zoo import get
 

@@ -14,6 +14,7 @@ from tollens.adapters import adapt, promised
 from tollens.auditing import kernel
 from tollens.auditing.bandit import Bandit, stake
 from tollens.auditing.conclude import Circumstances, conclude
+from tollens.auditing.experts import GIVEN_SHARE
 from tollens.auditing.gamblers import gamblers
 from tollens.auditing.kernel_audit import kernel_setting
 from tollens.auditing.power import fewest_pairs
@@ -58,6 +59,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     timeout: float | None = None,
     delta: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    witness: Callable[[object], bool] | None = None,
     recorder: Recorder | None = None,
     target: str | None = None,
 ) -> Verdict:
@@ -80,6 +82,10 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     `workers` processes sample at a time; the verdict of a seed does not depend on how many. They
     load a mechanism that cannot be sent to them from its text form, `target`.
 
+    `witness` is an event that you suspect: a function of an output that says whether it is in it,
+    the same for equal outputs. A quarter of the stake is bet on it, so that a rare event need not
+    be found first; if it is a wrong guess, the audit is hardly slower.
+
     Raises `UsageError` (all problems at once) for wrong settings, among them a budget with which
     nothing could be refuted; `MechanismError` where a mechanism changes its input or returns no
     batch of n; `Interrupted`, with the verdict so far, on Ctrl-C.
@@ -99,7 +105,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     """
     findings = _setting_findings(alpha, budget, workers, timeout, delta, seed)
     chosen = {"until": until, "method": method, "outputs": outputs, "coupling": coupling}
-    findings += _choice_findings(chosen)
+    findings += _choice_findings(chosen) + _witness_findings(witness, method)
     prepared: Mechanism | None = None
     relation: Relation | None = None
     made_claim: Claim | None = None
@@ -126,7 +132,8 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     elif isinstance(claim, str):
         collect(findings, lambda: parse_claim(claim))
     if not findings and made_claim is not None:
-        first = stake(1, 1 if relation is None else len(relation))
+        learned = 1.0 if witness is None else 1.0 - GIVEN_SHARE
+        first = learned * stake(1, 1 if relation is None else len(relation))
         findings += _hopeless(made_claim, alpha * first, budget, coupling, method)
     if findings or prepared is None or relation is None or made_claim is None:
         raise UsageError(findings)
@@ -140,6 +147,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
         coupling=coupling,
         method=method,
         workers=int(workers),
+        witness=witness,
     )
     return run_audit(prepared, made_claim, relation, settings, progress=progress, recorder=recorder)
 
@@ -199,6 +207,15 @@ def _choice_findings(chosen: dict[str, str]) -> list[str]:
         for name, value in chosen.items()
         if value not in _CHOICES[name]
     ]
+
+
+def _witness_findings(witness: object, method: str) -> list[str]:
+    if witness is None:
+        return []
+    if not callable(witness):
+        kind = type(witness).__name__
+        return [f"witness is a {kind}; give a function that says whether an output is in the event"]
+    return [] if method != "mmd" else ["method is 'mmd', which bets on no witness"]
 
 
 def _is_real(value: object) -> bool:

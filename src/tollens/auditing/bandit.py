@@ -25,6 +25,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tollens.auditing.experts import GIVEN_SHARE
 from tollens.auditing.notes import Constant, Notes
 from tollens.auditing.product import Ratio, pairs_a_round
 from tollens.auditing.sequential import Gambler
@@ -60,10 +61,18 @@ class Bandit:
     to `update`. The result does not depend on how the runs are cut into pieces.
     """
 
-    def __init__(self, relation: Relation, gambler: Callable[[Encoder, float], Gambler]) -> None:
-        """`gambler` makes a gambler that shares an encoder, with a share of the wealth."""
+    def __init__(
+        self,
+        relation: Relation,
+        gambler: Callable[[Encoder, float], Gambler],
+        witness: Callable[[object], bool] | None = None,
+    ) -> None:
+        """`gambler` makes a gambler that shares an encoder, with a share of the wealth.
+
+        `witness` is an event that was given beforehand; the encoder marks outputs by it.
+        """
         self.relation = relation
-        self.encoder = Encoder()
+        self.encoder = Encoder(witness)
         self.notes = Notes()
         self.pairs = 0
         self.crossed_at: int | None = None
@@ -216,10 +225,14 @@ class Bandit:
 
     @property
     def best_runs(self) -> tuple[int, float]:
-        """The pairs of runs made on the best inputs, and the share of alpha of their bets."""
+        """The pairs of runs made on the best inputs, and the share of alpha of their bets.
+
+        The share is that of the bets which learn what to look at.
+        """
         best = self._best
         place = self._staked.index(best) if best in self._staked else len(self._staked)
-        return self._gamblers[best].pairs, stake(place + 1, len(self.relation))
+        learned = 1.0 - GIVEN_SHARE * self._gamblers[best].has_given
+        return self._gamblers[best].pairs, learned * stake(place + 1, len(self.relation))
 
     @property
     def constants(self) -> tuple[Constant, Constant]:

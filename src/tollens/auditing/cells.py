@@ -99,6 +99,29 @@ class Cells:
         return text
 
 
+@dataclass(frozen=True)
+class Marked(Cells):
+    """Two cells: the outputs outside of an event that was fixed beforehand, and those inside."""
+
+    text: str
+
+    @staticmethod
+    def of(text: str) -> Marked:
+        """The cells of the event that outputs are marked by, in these words."""
+        none = np.zeros(0)
+        return Marked(-1, None, none, none.astype(np.int64), none.astype(np.uint64), text)
+
+    def index(self, outputs: Outputs, values: Array | None = None) -> Index:
+        """1 for each output in the event."""
+        if outputs.marks is None:
+            raise AssertionError("outputs are marked where an event was given")
+        return outputs.marks.astype(np.intp)
+
+    def describe(self, chosen: NDArray[np.bool_], encoder: Encoder) -> str:
+        """The event, or that an output is outside of it."""
+        return self.text if chosen[1] else f"not ({self.text})"
+
+
 def _interval_texts(chosen: NDArray[np.bool_], cuts: Array, name: str) -> list[str]:
     """Chosen neighbouring intervals, merged: `output <= 0.5`, `0.5 < output <= 2`."""
     texts = []

@@ -15,7 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.cells import Cells, edge_cuts, frequent_keys, quantile_cuts, tail_cuts
+from tollens.auditing.cells import (
+    Cells,
+    Marked,
+    edge_cuts,
+    frequent_keys,
+    quantile_cuts,
+    tail_cuts,
+)
 from tollens.auditing.density import density_cells
 from tollens.auditing.lenses import Lens, Lenses
 from tollens.auditing.projection import project_approx, project_pure
@@ -69,6 +76,12 @@ TABLE = (
 
 SLOTS = tuple(slot.name for slot in TABLE)
 """The names of the gamblers."""
+
+GIVEN = ("given event", "given event, steady")
+"""Two more gamblers, where an event is given beforehand: they look at nothing else."""
+
+GIVEN_SHARE = 1 / 4
+"""The share of the starting wealth that those two then have together."""
 
 SMOOTHING = 0.5
 """Added to the count of each cell (Krichevsky, Trofimov 1981)."""
@@ -176,8 +189,14 @@ class Experts:
         return found
 
 
-def fit_experts(x: Outputs, y: Outputs, seen: Lenses, *, pull: float) -> Experts:
-    """Learn cells from the past pairs, for each slot; `pull` is that of the steady ones."""
+def fit_experts(
+    x: Outputs, y: Outputs, seen: Lenses, *, pull: float, given: str | None = None
+) -> Experts:
+    """Learn cells from the past pairs, for each slot; `pull` is that of the steady ones.
+
+    `given` are the words of an event that was given beforehand, which outputs are marked by; it
+    has the slots of `GIVEN`.
+    """
     main, shapes, in_x, in_y = seen.main, seen.shapes, seen.in_x, seen.in_y
     keys = np.concatenate([x.keys, y.keys])
     views: list[View] = []
@@ -234,7 +253,13 @@ def fit_experts(x: Outputs, y: Outputs, seen: Lenses, *, pull: float) -> Experts
         view = found[name]
         return resolved(instead[name]) if view is None else view
 
-    return Experts(tuple(views), np.array([resolved(name) for name in SLOTS], dtype=np.intp))
+    slots = [resolved(name) for name in SLOTS]
+    for own in () if given is None else (0.0, pull):
+        cells = Marked.of(given or "")
+        counts = (np.bincount(cells.index(side), minlength=2).astype(np.float64) for side in (x, y))
+        slots.append(len(views))
+        views.append(View(cells, Counted(SMOOTHING), own, *counts))
+    return Experts(tuple(views), np.array(slots, dtype=np.intp))
 
 
 def _canonical(cells: Index) -> Index:

@@ -78,7 +78,8 @@ class LeakBound:
         if pairs < self._next and not new_cells and same:
             return
         self._next = pairs * REBET
-        used = [int(experts.slots[slot]) for slot in _COARSE]
+        chosen_slots = [*_COARSE, *range(len(TABLE), len(experts.slots))]
+        used = [int(experts.slots[slot]) for slot in chosen_slots]
         views = tuple(sorted(set(used)))
         p, q, real = experts.laws(views)
         past = np.zeros((2, *p.shape))
@@ -145,7 +146,8 @@ class LeakBound:
         """The largest log wealth ever reached against each epsilon of the grid."""
         orders = _orders(self.delta, self.claim.ordered)
         promises = [Promise(e, self.delta, order) for e in grid.tolist() for order in orders]
-        log = np.zeros((len(_COARSE) + 1, len(promises)))
+        slots = len(self._segments[0].slots) if self._segments else len(_COARSE)
+        log = np.zeros((slots + 1, len(promises)))
         table = self._linear_table(grid)
         linear = np.zeros((*table.shape[:-1], EVENTS))
         peak = np.full(len(grid), -np.inf)

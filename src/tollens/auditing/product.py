@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.experts import SLOTS, Experts, bets, fit_experts
+from tollens.auditing.cells import Marked
+from tollens.auditing.experts import GIVEN, GIVEN_SHARE, SLOTS, Experts, bets, fit_experts
 from tollens.auditing.lenses import Lenses
 from tollens.claim import Promise
 from tollens.outputs import Outputs
@@ -36,7 +37,7 @@ FAVOURITE = 0.5
 
 
 class ProductBets:
-    """The bettors of `SLOTS` against each promise, and the favourite.
+    """The bettors of `slots` against each promise, and the favourite.
 
     Valid where X and Y are independent.
 
@@ -44,9 +45,21 @@ class ProductBets:
     stands.
     """
 
-    def __init__(self, promises: Sequence[Promise], *, pull: float, unequal: bool = False) -> None:
-        """`unequal` allows rounds of unequal numbers of runs, where they gain more."""
+    def __init__(
+        self,
+        promises: Sequence[Promise],
+        *,
+        pull: float,
+        unequal: bool = False,
+        given: str | None = None,
+    ) -> None:
+        """`unequal` allows rounds of unequal numbers of runs, where they gain more.
+
+        `given` are the words of an event that was given beforehand.
+        """
         self.promises = tuple(promises)
+        self.slots = SLOTS if given is None else (*SLOTS, *GIVEN)
+        self._given = given
         self.ratio: Ratio = (1, 1)
         self._unequal = unequal
         self.experts: Experts | None = None
@@ -60,12 +73,16 @@ class ProductBets:
     def log_weights(self) -> Array:
         """The starting shares of the bettors, (slots x promises + 1,), as logs.
 
-        They depend on what was learned last, and are read before the first bet.
+        Those of `SLOTS` have equal shares. They depend on what was learned last, and are read
+        before the first bet.
         """
-        many = len(SLOTS) * len(self.promises)
+        given = 0.0 if self._given is None else GIVEN_SHARE
         favourite = FAVOURITE if self._several else 0.0
+        shares = np.full(len(self.slots), (1 - favourite - given) / len(SLOTS))
+        shares[len(SLOTS) :] = given / len(GIVEN)
+        by_promise = np.repeat(shares / len(self.promises), len(self.promises))
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(np.append(np.full(many, (1 - favourite) / many), favourite)))
+            return np.asarray(np.log(np.append(by_promise, favourite)))
 
     @property
     def ready(self) -> bool:
@@ -74,7 +91,7 @@ class ProductBets:
 
     def learn(self, x: Outputs, y: Outputs, seen: Lenses) -> None:
         """Learn cells and their counts from all past pairs."""
-        self.experts = fit_experts(x, y, seen, pull=self._pull)
+        self.experts = fit_experts(x, y, seen, pull=self._pull, given=self._given)
         self._several = len(seen.lenses) > 1
 
     def cells(self, x: Outputs, y: Outputs) -> tuple[list[Index], list[Index]]:
@@ -95,7 +112,7 @@ class ProductBets:
         """
         self.ratio = (1, 1)
         best = self._bet_at_ratio()
-        if self._unequal and best is not None:
+        if self._unequal and best is not None and not self._is_given(best[0]):
             self.ratio = self._better_ratio(*best)
             if self.ratio != (1, 1):
                 self._bet_at_ratio()
@@ -140,6 +157,8 @@ class ProductBets:
             log_a, log_b = (log[i, :, : view.cells.size] for log in self._log_bets)
             gained = n * (log_a @ view.counts_x) / runs_x + m * (log_b @ view.counts_y) / runs_y
             rates[i] = gained / rounds - (view.parameters + chosen) / pairs
+            if self._is_given(i):  # a wrong guess has no say in what is run next
+                rates[i][rates[i] <= 0] = -np.inf
         best = np.unravel_index(int(np.argmax(rates)), rates.shape)
         self.growth = float(rates[best])
         self._favourite = (int(best[0]), int(best[1])) if self.growth > 0 else None
@@ -163,6 +182,10 @@ class ProductBets:
             view, promise = self._favourite
             favourite[0] = by_view[view, promise]
         return np.concatenate([by_slot.reshape(-1, by_slot.shape[-1]), favourite])
+
+    def _is_given(self, view: int) -> bool:
+        """Whether a view looks at the event that was given beforehand."""
+        return isinstance(self._fitted().views[view].cells, Marked)
 
     def _fitted(self) -> Experts:
         if self.experts is None:

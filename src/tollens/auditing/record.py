@@ -34,6 +34,7 @@ class Recorder:
         self.budget = 0
         self.inputs = 1
         self.unequal = False
+        self.given: str | None = None
         self.document: str | None = None
 
     def add(self, x: Outputs, y: Outputs) -> None:
@@ -53,6 +54,7 @@ class Recorder:
             "budget": self.budget,
             "inputs": self.inputs,
             "unequal": self.unequal,
+            **({} if self.given is None else {"given": self.given}),
             "shapes": encoder.shape_names,
             "texts": {str(key): text for key, text in encoder.texts.items()},
             "x": _to_json([part[0] for part in self._parts]),
@@ -79,9 +81,11 @@ def rescore(text: str) -> Verdict:
     inputs = whole_from_json(data.get("inputs"), "inputs")
     if inputs < 1:
         raise UsageError(f"evidence: inputs is {inputs}; there must be at least one pair of inputs")
+    given = data.get("given")
     gambler = _bandit(
-        recorded, evidence, inputs, data.get("coupling"), data.get("budget"), data.get("unequal")
-    )
+        recorded, evidence, inputs, data.get("coupling"), data.get("budget"),
+        data.get("unequal"), None if given is None else str(given),
+    )  # fmt: skip
     try:
         gambler.encoder.restore(
             [str(name) for name in data["shapes"]],
@@ -90,6 +94,8 @@ def rescore(text: str) -> Verdict:
         x, y = _from_json(data["x"]), _from_json(data["x_prime"])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UsageError(f"evidence: the recorded outputs cannot be read ({error!r})") from None
+    if given is not None and (x.marks is None or y.marks is None):
+        raise UsageError("evidence: the outputs are not marked by the event that was given")
     if not gambler.encoder.knows(np.concatenate([x.shapes, y.shapes])):
         raise UsageError("evidence: an output has a shape that is not in the list of shapes")
     try:
@@ -130,13 +136,13 @@ def _bandit(
     inputs: int,
     coupling: object,
     budget: object,
-    unequal: object,
+    unequal: object, given: str | None,
 ) -> Bandit:  # fmt: skip
     """The bets of the recorded audit, made again; which inputs those were does not matter."""
     made = gamblers(
         recorded.claim, level=evidence.level, delta=recorded.delta,
         seed=recorded.seed or 0, method=evidence.method, coupling=_coupling(coupling),
-        budget=whole_from_json(budget, "budget"), unequal=unequal is True,
+        budget=whole_from_json(budget, "budget"), unequal=unequal is True, given=given,
     )  # fmt: skip
     return Bandit(Relation("recorded", inputs, lambda _: recorded.neighbours), made)
 
@@ -151,10 +157,12 @@ def _to_json(parts: list[Outputs]) -> dict[str, object]:
     if not parts:
         return {"shapes": [], "keys": [], "numbers": []}
     outputs = concatenate(parts)
+    marks = {} if outputs.marks is None else {"marks": outputs.marks.tolist()}
     return {
         "shapes": outputs.shapes.tolist(),
         "keys": outputs.keys.tolist(),
         "numbers": outputs.numbers.tolist(),
+        **marks,
     }
 
 
@@ -169,4 +177,9 @@ def _from_json(data: dict[str, list[object]]) -> Outputs:
     keys = np.array(data["keys"], dtype=np.uint64)
     if shapes.ndim != 1 or keys.ndim != 1 or not len(shapes) == len(keys) == len(rows):
         raise ValueError("shapes, keys and numbers must be lists of one length")
-    return Outputs(shapes, keys, numbers)
+    if "marks" not in data:
+        return Outputs(shapes, keys, numbers)
+    marks = np.array(data["marks"], dtype=bool)
+    if marks.shape != shapes.shape:
+        raise ValueError("marks must be as many as shapes")
+    return Outputs(shapes, keys, numbers, marks)

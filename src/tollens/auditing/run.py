@@ -57,6 +57,15 @@ class Settings(NamedTuple):
     coupling: str
     method: str
     workers: int
+    witness: Callable[[object], bool] | None = None
+
+    @property
+    def given(self) -> str | None:
+        """The witness in words, if there is one."""
+        if self.witness is None:
+            return None
+        name = getattr(self.witness, "__name__", None)
+        return str(self.witness) if name is None else f"{name}(output)"
 
 
 def run_audit(
@@ -106,9 +115,9 @@ def _run(
     make = gamblers(
         claim, level=level, delta=settings.delta, seed=settings.seed, method=settings.method,
         coupling=settings.coupling if mechanism.takes_rng else "independent",
-        budget=settings.budget, unequal=True,
+        budget=settings.budget, unequal=True, given=settings.given,
     )  # fmt: skip
-    gambler = Bandit(relation, make)
+    gambler = Bandit(relation, make, settings.witness)
     longest = LONGEST_BATCH if mechanism.vectorised else LONGEST_BLOCK * settings.workers
     drawn = _Drawn()
     stream = EvidenceStream(settings.seed)
@@ -149,7 +158,7 @@ def _run(
     )
     if recorder is not None:
         recorder.coupling, recorder.budget = gambler.coupling, settings.budget
-        recorder.inputs, recorder.unequal = len(relation), True
+        recorder.inputs, recorder.unequal, recorder.given = len(relation), True, settings.given
         recorder.finish(verdict, gambler.encoder)
     if drawn.interrupted:
         raise Interrupted(verdict)

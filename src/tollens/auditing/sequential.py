@@ -93,10 +93,12 @@ class Gambler:
         encoder: Encoder | None = None,
         share: float = 1.0,
         unequal: bool = False,
+        given: str | None = None,
     ) -> None:
         """A gambler with `share` of the starting wealth; one without any only looks.
 
-        `unequal` allows rounds of unequal numbers of runs.
+        `unequal` allows rounds of unequal numbers of runs. `given` are the words of an event that
+        was given beforehand, by which the encoder marks outputs.
         """
         self.claim = claim
         self.alpha = alpha
@@ -109,7 +111,7 @@ class Gambler:
         own = claim.leak_delta
         self.delta = delta if delta is not None else own if own is not None else DEFAULT_DELTA
         self.product = ProductBets(
-            self.promises, pull=pull_of(claim.support(1.0, 1.0)), unequal=unequal
+            self.promises, pull=pull_of(claim.support(1.0, 1.0)), unequal=unequal, given=given
         )
         self.linear = LinearBets(self.promises)
         self.bankroll = Bankroll(
@@ -240,6 +242,11 @@ class Gambler:
             )
 
     @property
+    def has_given(self) -> bool:
+        """Whether an event was given beforehand, on which a part of the wealth is bet."""
+        return len(self.product.slots) > len(SLOTS)
+
+    @property
     def bets_are_new(self) -> bool:
         """Whether the standing bets have not scored a pair yet."""
         return self.pairs == self._bet_at
@@ -293,8 +300,9 @@ class Gambler:
     def shares(self) -> dict[str, float]:
         """What part of the wealth each kind of bet has made, for people."""
         found = np.exp(self.bankroll.log_shares(0))
-        by_slot = found[:-1].reshape(len(SLOTS), -1).sum(axis=1)
-        shares = {name: float(share) for name, share in zip(SLOTS, by_slot, strict=True)}
+        slots = self.product.slots
+        by_slot = found[:-1].reshape(len(slots), -1).sum(axis=1)
+        shares = {name: float(share) for name, share in zip(slots, by_slot, strict=True)}
         return {**shares, "favourite": float(found[-1])}
 
     def evidence(self, *, at_crossing: bool = False) -> Wealth:

@@ -35,7 +35,7 @@ class Found:
     none was found. `best_epsilon` is the largest epsilon that any candidate came to, in floats,
     on the pair of inputs `pair`; `engine` is what found it (None: no engine applied). `refusals`
     are the constructs outside the subset, by the lines of the program's text. `witness` is the best
-    event found, proved or not, as it stands in a certificate.
+    event found, proved or not: `{"event": [pattern, ...], "likely_under": "x" | "x_prime"}`.
     """
 
     certificate: Json | None = None

@@ -261,7 +261,7 @@ def _joined(pieces: list[_Piece]) -> tuple[str, tuple[int, ...]]:
     """The pieces in the order of the file, and the lines that they were."""
     text: list[str] = []
     lines: list[int] = []
-    for piece in sorted(pieces, key=lambda piece: piece.line):
+    for piece in sorted(dict.fromkeys(pieces), key=lambda piece: piece.line):
         own = piece.text.split("\n")
         apart = 2 if text and own[0].startswith(("def ", "@")) else 0
         text += [""] * apart + own

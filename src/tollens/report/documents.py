@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tollens.serial import to_jsonable
 
 if TYPE_CHECKING:
-    from tollens.auditing.check import CheckReport
+    from tollens.checking import CheckReport
     from tollens.monitoring.backfill.walk import Backfill
     from tollens.monitoring.overview import History, Standing
     from tollens.monitoring.state import AlarmState

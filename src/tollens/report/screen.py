@@ -20,9 +20,9 @@ from tollens.report.spelling import ascii_json, ascii_xml, is_unicode, never_fai
 from tollens.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
-    from tollens.auditing.check import CheckReport
     from tollens.auditing.run import Progress
     from tollens.certificate import Verified
+    from tollens.checking import CheckReport
     from tollens.monitoring.backfill.walk import Backfill
     from tollens.monitoring.overview import History, Standing
     from tollens.monitoring.state import AlarmState

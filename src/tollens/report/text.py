@@ -15,7 +15,7 @@ from tollens.report.leaks import leak_text
 from tollens.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
-    from tollens.auditing.check import CheckReport
+    from tollens.checking import CheckReport
     from tollens.zoo.entry import Entry
     from tollens.zoo.self_test import SelfTestRow
 
@@ -109,7 +109,9 @@ def check_summary(report: CheckReport) -> Text:
     undecided = outcomes.count(Outcome.UNDECIDED)
     if not outcomes:
         return Text("No promise was tested: declare one with @tollens.promise.", "bold yellow")
-    text = f"{len(outcomes)} promises tested, {refuted} refuted, {undecided} undecided; "
+    proved = sum(verdict.exact and verdict.refuted for _, verdict in report.verdicts)
+    by_proof = f" ({proved} by proof)" if proved else ""
+    text = f"{len(outcomes)} promises tested, {refuted} refuted{by_proof}, {undecided} undecided; "
     text += f"a check in which all hold refutes one with probability at most {report.alpha:g}"
     return Text(text, STYLES[Outcome.REFUTED] if refuted else "")
 
