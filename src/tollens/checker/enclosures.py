@@ -5,7 +5,7 @@ Everything is computed with integers: a real is held between two integers that c
 are dyadic, so that their sizes stay bounded, whatever the sizes of the arguments.
 
 >>> low, high = exp_bounds(Fraction(1), 20)
->>> float(low) <= 2.718281828 <= float(high), float(high - low) < 1e-5
+>>> float(low) <= 2.718281828459045 <= float(high), float(high - low) < 1e-5
 (True, True)
 """
 
@@ -44,9 +44,8 @@ def exp_bounds(q: Fraction, bits: int) -> Bounds:
     if abs(q) > MOST:
         raise CertificateError(f"exp of an argument beyond {MOST}")
     a, b = fixed(q, p)
-    low, _, k = _exp(a, p)
-    _, high, j = _exp(b, p)
-    return dyadic(low, k - p), dyadic(high, j - p)
+    low, high, k = _exp(a, b - a, p)
+    return dyadic(low, k - p), dyadic(high, k - p)
 
 
 def ln_bounds(q: Fraction, bits: int) -> Bounds:
@@ -73,7 +72,9 @@ def ln_bounds(q: Fraction, bits: int) -> Bounds:
 def phi_bounds(x: Fraction, bits: int) -> Bounds:
     """Two rationals around P(N(0, 1) <= x) that differ by less than 2^-bits of it.
 
-    That holds for x > -140; below, the ends are 0 and 2^-14000.
+    That holds for x > -140; below, the ends are 0 and 2^-14000. Arguments are rounded down to a
+    multiple of 2^-p; as density(x)/P(N > x) <= x + 1, that changes the tail by less than a part
+    2^(8-p) of it.
 
     >>> phi_bounds(Fraction(0), 10)
     (Fraction(1, 2), Fraction(1, 2))
@@ -83,13 +84,13 @@ def phi_bounds(x: Fraction, bits: int) -> Bounds:
     if x == 0:
         return Fraction(1, 2), Fraction(1, 2)
     if x > 0:
-        low, high = phi_bounds(-x, bits)
-        return 1 - high, 1 - low
+        below, above = phi_bounds(-x, bits)
+        return 1 - above, 1 - below
     if x < -_FAR:
         return Fraction(0), _NOTHING
     p = _precision(bits) + bits.bit_length() + 36
-    a, b = fixed(-x, p)
-    return _tail(b, p)[0], _tail(a, p)[1]
+    low, high, exponent = _tail(fixed(-x, p)[0], p)
+    return dyadic(low - (low >> (p - 8)) - 1, exponent), dyadic(high, exponent)
 
 
 def density_bounds(x: Fraction, bits: int) -> Bounds:
@@ -101,9 +102,8 @@ def density_bounds(x: Fraction, bits: int) -> Bounds:
     if abs(x) > _FAR:
         return Fraction(0), _NOTHING
     p = _precision(bits) + bits.bit_length() + 36
-    a, b = fixed(abs(x), p)
-    (low, _, k), (_, high, j) = _density(b, p), _density(a, p)
-    return dyadic(low, k - p), dyadic(high, j - p)
+    low, high, k = _density(fixed(abs(x), p)[0], p)
+    return dyadic(low - (low >> (p - 8)) - 1, k - p), dyadic(high, k - p)
 
 
 def fixed(q: Fraction, p: int) -> tuple[int, int]:
@@ -129,29 +129,22 @@ def _precision(bits: int) -> int:
     return bits
 
 
-def _exp(a: int, p: int) -> tuple[int, int, int]:
-    """Bounds of e^(a/2^p) in units of 2^(k-p), and k.
+def _exp(a: int, spread: int, p: int) -> tuple[int, int, int]:
+    """Bounds of e^x in units of 2^(k-p), for all x from a/2^p to (a + spread)/2^p, and k.
 
-    With a/2^p = k ln 2 + r, 0 <= r < 0.7, and the Taylor series of e^r. Its terms t_1, t_2, ...
-    more than halve, so that the rest after t_n is less than t_n.
+    With a/2^p = k ln 2 + r, 0 <= r < 0.7, and the Taylor series of e^r. A term loses less than 3
+    by rounding, the terms more than halve, and e^(r + s) <= e^r + 5 s/2 for small s.
     """
     down, up = _ln2(p)
     k = a // up if a >= 0 else a // down
-    s, t = (a - k * up, a - k * down) if k >= 0 else (a - k * down, a - k * up)
+    r, top = (a - k * up, a - k * down) if k >= 0 else (a - k * down, a - k * up)
     low = term = 1 << p
     n = 0
     while term:
         n += 1
-        term = (term * s >> p) // n
+        term = (term * r >> p) // n
         low += term
-    high = term = 1 << p
-    n = 0
-    while term > 1:
-        n += 1
-        term = -(-term * t >> p)
-        term = -(-term // n)
-        high += term
-    return low, high + 1, k
+    return low, low + 3 * (n + 1) + 5 * (top - r + spread), k
 
 
 def _artanh(t: int, p: int) -> Bounds2:
@@ -199,16 +192,14 @@ def _root(p: int) -> Bounds2:
 
 
 def _density(a: int, p: int) -> tuple[int, int, int]:
-    """Bounds of the normal density at a/2^p in units of 2^(k-p), and k; a >= 0."""
+    """Bounds of the normal density at a/2^p in units of 2^(k-p), and k; 0 <= a/2^p <= 140."""
     down, up = _root(p)
-    square = a * a
-    low, _, k = _exp(-square >> (p + 1), p)
-    _, high, j = _exp(-(square >> (p + 1)), p)
-    return low * down >> p, -(-(high << max(j - k, 0)) * up >> p), k
+    low, high, k = _exp(-a * a >> (p + 1), 1, p)
+    return low * down >> p, -(-high * up >> p), k
 
 
-def _tail(a: int, p: int) -> Bounds:
-    """Bounds of P(N(0, 1) > x) for x = a/2^p, 0 <= x <= 140.
+def _tail(a: int, p: int) -> tuple[int, int, int]:
+    """Bounds of P(N(0, 1) > x) for x = a/2^p, 0 <= x <= 140, in units of 2^k, and k.
 
     Below 3: 1/2 - density(x) (x + x^3/3 + x^5/(3 5) + ...). From there: density(x)/(x + 1/(x +
     2/(x + 3/...))), where each tail x + n/(x + ...) lies in [x, x + n/x]. See Abramowitz and
@@ -216,28 +207,29 @@ def _tail(a: int, p: int) -> Bounds:
     """
     down, up, k = _density(a, p)
     if a < _FRACTION_FROM << p:
-        square_low, square_high = a * a >> p, -(-a * a >> p)
+        square = a * a >> p
         low, term, n = a, a, 1
         while term:
             n += 2
-            term = (term * square_low >> p) // n
+            term = (term * square >> p) // n
             low += term
+        square += 1
         high, term, n = a, a, 1
-        while term > 1 or n * (1 << p) < 2 * square_high:
+        while term > 1 or n << p < 2 * square:
             n += 2
-            term = -(-term * square_high >> p)
+            term = -(-term * square >> p)
             term = -(-term // n)
             high += term
         high += 1  # the rest is less than the last term, as the terms more than halve
         half = 1 << (p - 1)
         down, up = down >> -k, -(-up >> -k)  # k < 0: the density is below 1/2
-        return dyadic(half - -(-up * high >> p), -p), dyadic(half - (down * low >> p), -p)
+        return half - -(-up * high >> p), half - (down * low >> p), -p
     x = a >> p  # the step i of the fraction narrows by the factor e^(-2 arsinh(x/(2 sqrt(i))))
     n = 8 + (3 * p // 4 if 3 * p < 4 * x * x else (x + 1 + 3 * p // (4 * x)) ** 2 // 4)
     low, high = a, a + -(-(n << 2 * p) // a)
     for i in range(n - 1, 0, -1):
         low, high = a + (i << 2 * p) // high, a + -(-(i << 2 * p) // low)
-    return dyadic((down << p) // high, k - p), dyadic(-(-(up << p) // low), k - p)
+    return (down << p) // high, -(-(up << p) // low), k - p
 
 
 Bounds2 = tuple[int, int]
