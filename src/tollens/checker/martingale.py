@@ -4,19 +4,21 @@ The witness f is max(0, p) for a polynomial p in the output (0 where the output 
 min(1, max(0, p)) for a witness of values in [0, 1]). A run that never ends has f = 0. Let s_0, s_1,
 ... be the states at the successive heads of loops of a run, T the number of them before its end.
 
-**Upper bound.** Let U be a function of the states with U >= 0 and U(s) >= E[U(next state) or
-f(output)] at every s that can occur. Then E f <= U(start): U(s_k) 1[T > k] + f(output) 1[T <= k]
-is a supermartingale of terms >= 0, so that E[f; T <= k] <= U(start) for all k; let k grow. Nothing
-is assumed of termination.
+**Upper bound.** Let h be a polynomial with h >= max(0, p) at all outputs that can occur, and U a
+function of the states with U >= 0 and U(s) >= E[U(next state) or h(output)] at every s that can
+occur. Then E f <= U(start): U(s_k) 1[T > k] + h(output) 1[T <= k] is a supermartingale of terms
+>= 0, so that E[h(output); T <= k] <= U(start) for all k; let k grow. Nothing is assumed of
+termination.
 
-**Lower bound.** Let L and R be functions of the states, polynomials on each of finitely many
-parts, with L(s) <= E[L(next state) or p(output)], R >= 0 and R(s) - E[R(next state)] >= max(0,
+**Lower bound.** Let h be a polynomial with h <= p (and h <= 1 for a witness in [0, 1]) at all
+outputs that can occur, let L and R be functions of the states, polynomials on each of finitely many
+parts, with L(s) <= E[L(next state) or h(output)], R >= 0 and R(s) - E[R(next state)] >= max(0,
 L(s)), where R counts 0 at the end. Then E f >= L(start). Proof. States are affine images of
 finitely many draws that have all moments, so that E|L(s_k)| is finite for each k. By induction,
-L(start) <= E[p(output); T <= k] + E[L(s_k); T > k]. With V = R - E[R(next)] >= 0, induction gives
+L(start) <= E[h(output); T <= k] + E[L(s_k); T > k]. With V = R - E[R(next)] >= 0, induction gives
 E[R(s_0)] >= sum over j < k of E[V(s_j); T > j], for all k, as R >= 0. So the series of the
 E[V(s_j); T > j] converges, its terms tend to 0, and so do the E[max(0, L(s_k)); T > k], which are
-not larger. As E[p(output); T <= k] <= E[f; T < infinity], the claim follows.
+not larger. As E[h(output); T <= k] <= E[f; T < infinity], the claim follows.
 
 So R replaces the usual side conditions of optional stopping (a finite mean of T with bounded
 differences, or exponential tails of T with polynomial growth): it is a ranking function whose
@@ -38,7 +40,7 @@ from fractions import Fraction
 
 from tollens.checker.documents import entries, rational, whole
 from tollens.checker.errors import CertificateError
-from tollens.checker.polynomials import Polynomial, read, total
+from tollens.checker.polynomials import Polynomial, read, total, within
 from tollens.checker.program import Program
 from tollens.checker.tails import facts
 from tollens.checker.transitions import (
@@ -48,7 +50,7 @@ from tollens.checker.transitions import (
     Step,
     System,
     is_integer,
-    output_name,
+    output_names,
 )
 
 MOST_TERMS, MOST_FACTORS, MOST_FACTS = 50_000, 24, 256
@@ -90,8 +92,9 @@ class Obligation:
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """U, or L with its R, at each place; the start of the program is the place (0, 0)."""
+    """U, or L with its R, at each place, and h; the start of the program is the place (0, 0)."""
 
+    output: Polynomial
     bound: Mapping[Place, Polynomial]
     potential: Mapping[Place, Polynomial] | None
 
@@ -109,10 +112,11 @@ def bounds(
     given = entries(proof, "the proof", allowed=("kind", "lower", "upper"))
     if given["kind"] != "martingale":
         raise CertificateError(f"a proof of the kind {given['kind']!r}, not martingale")
-    return (
-        _side(program, likely, f, given["lower"], upper=False),
-        _side(program, other, f, given["upper"], upper=True),
-    )
+    with within(seconds):
+        return (
+            _side(program, likely, f, given["lower"], upper=False),
+            _side(program, other, f, given["upper"], upper=True),
+        )
 
 
 def read_witness(data: object) -> Witness:
@@ -122,8 +126,7 @@ def read_witness(data: object) -> Witness:
     if given["kind"] != "polynomial" or not isinstance(unit, bool):
         raise CertificateError("the witness is no polynomial")
     shape = None if items is None else whole(items, "items", 16)
-    names = [output_name(i, shape) for i in range(1 if shape is None else shape)]
-    return Witness(read(given["terms"], names), shape, unit)
+    return Witness(read(given["terms"], output_names(shape)), shape, unit)
 
 
 def obligations(
@@ -137,10 +140,13 @@ def obligations(
             if step.target is not None:
                 for invariant in known[step.target[0]].invariants:
                     yield Obligation("invariant", at, given, invariant.at(step.values))
-            elif step.shape == f.shape and (functions.upper or f.unit):
-                value = f.polynomial.at(step.values)
-                goal = value if functions.upper else _ONE - value
-                yield Obligation("witness", at, given, goal, step)
+            elif step.shape == f.shape:
+                value = functions.output.at(step.values)
+                over = value - f.polynomial.at(step.values)
+                yield Obligation("witness", at, given, over if functions.upper else -over, step)
+                if functions.upper or f.unit:
+                    limit = value if functions.upper else _ONE - value
+                    yield Obligation("witness", at, given, limit, step)
     for at in range(len(system.locations)):
         for number, part in enumerate(system.parts(at)):
             place = (at, number)
@@ -150,32 +156,35 @@ def obligations(
                 yield Obligation("sign", at, given, sign[place])
             for cell in system.cells(at, part):
                 given = _in_cell(system, at, held[at], cell)
-                yield from _decreases(place, given, cell, f, functions)
+                yield from _decreases(place, given, cell, f.shape, functions)
 
 
 def _decreases(
-    place: Place, given: tuple[Polynomial, ...], cell: Cell, f: Witness, functions: Functions
+    place: Place,
+    given: tuple[Polynomial, ...],
+    cell: Cell,
+    shape: int | None,
+    functions: Functions,
 ) -> Iterator[Obligation]:
     at, bound = place[0], functions.bound[place]
-    ahead = total(step.mean(_after(step, functions.bound, f)) for step in cell.steps)
+
+    def mean(table: Mapping[Place, Polynomial], output: Polynomial) -> Polynomial:
+        values = []
+        for step in cell.steps:
+            found = output if step.target is None else table[step.target]
+            if step.target is not None or step.shape == shape:
+                values.append(step.mean(found.at(step.values)))
+        return total(values)
+
+    ahead = mean(functions.bound, functions.output)
     if functions.potential is None:
         yield Obligation("upper", at, given, bound - ahead)
         return
     yield Obligation("lower", at, given, ahead - bound)
     if at > 0:
-        later = total(step.mean(_after(step, functions.potential, None)) for step in cell.steps)
-        decrease = functions.potential[place] - later
+        decrease = functions.potential[place] - mean(functions.potential, Polynomial({}))
         yield Obligation("decrease", at, given, decrease)
         yield Obligation("potential", at, given, decrease - bound)
-
-
-def _after(step: Step, functions: Mapping[Place, Polynomial], f: Witness | None) -> Polynomial:
-    """The function at the target of a step; at the end the polynomial of f, or 0."""
-    if step.target is not None:
-        return functions[step.target].at(step.values)
-    if f is None or step.shape != f.shape:
-        return Polynomial({})
-    return f.polynomial.at(step.values)
 
 
 def _facts(system: System, at: int, known: Known) -> tuple[Polynomial, ...]:
@@ -198,30 +207,39 @@ def _in_cell(
 
 def _side(program: Program, data: object, f: Witness, given: object, *, upper: bool) -> Fraction:
     """The bound that the proof of one side shows."""
-    side = entries(given, "a side", allowed=("opened", "kept", "cuts", "locations", "proofs"))
+    allowed = ("opened", "kept", "cuts", "output", "locations", "proofs")
+    side = entries(given, "a side", allowed=allowed)
     opened, kept, cuts = (_by_head(program, side[key], key) for key in ("opened", "kept", "cuts"))
     names = {head: _names(found) for head, found in opened.items()}
     system = System(
-        program, data, names, {head: _names(found) for head, found in kept.items()},
+        program,
+        data,
+        names,
+        {head: _names(found) for head, found in kept.items()},
         {head: _polynomials(found, names.get(head, [])) for head, found in cuts.items()},
-    )  # fmt: skip
-    known = []
+    )
+    known: list[Known] = []
     bound: dict[Place, Polynomial] = {}
     potential: dict[Place, Polynomial] = {}
     locations = _items(side["locations"], "locations", len(system.locations))
     for at, (here, found) in enumerate(zip(system.locations, locations, strict=True)):
-        keys = ("invariants", "integers", "bound", "potential")
-        data_here = entries(found, "a location", allowed=keys)
-        known.append(Known(*(_polynomials(data_here[key], here.names) for key in keys[:2])))
+        allowed_here = ("invariants", "integers", "bound", "potential")
+        data_here = entries(found, "a location", allowed=allowed_here)
+        invariants, integers, low, high = (
+            _polynomials(data_here[key], here.names) for key in allowed_here
+        )
         parts = len(system.parts(at))
-        for key, functions in (("bound", bound), ("potential", potential)):
-            count = 0 if key == "potential" and (upper or at == 0) else parts
-            for number, terms in enumerate(_items(data_here[key], key, count)):
-                functions[at, number] = read(terms, here.names)
-    if known[0].invariants:
-        raise CertificateError("the start of the program has no invariants")
+        if len(low) != parts or len(high) != (0 if upper or at == 0 else parts):
+            raise CertificateError("the functions do not fit the parts of a location")
+        if invariants and at == 0:
+            raise CertificateError("the start of the program has no invariants")
+        known.append(Known(invariants, integers))
+        bound |= {(at, number): form for number, form in enumerate(low)}
+        potential |= {(at, number): form for number, form in enumerate(high)}
+    output = read(side["output"], output_names(f.shape))
+    functions = Functions(output, bound, None if upper else potential)
     proofs = iter(_items(side["proofs"], "proofs"))
-    for obligation in obligations(system, known, f, Functions(bound, None if upper else potential)):
+    for obligation in obligations(system, known, f, functions):
         check(obligation, next(proofs, None))
     if next(proofs, None) is not None:
         raise CertificateError("there are proofs that prove nothing")

@@ -10,8 +10,12 @@ polynomial is a dictionary of texts: {"x^2*y": "3/2", "1": "-1"}.
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from itertools import groupby
 
@@ -20,19 +24,32 @@ from tollens.checker.errors import CertificateError
 
 Monomial = tuple[str, ...]
 
-MOST_TERMS, MOST_DEGREE = 20_000, 40
+MOST_TERMS, MOST_DEGREE, MOST_WORK = 20_000, 40, 10**8
+
+_ENDS: ContextVar[float] = ContextVar("tollens.polynomials", default=math.inf)
 
 _FACTOR = re.compile(r"([^\W\d]\w*|#\d+)(?:\^([1-9]\d?))?")
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Give up on products of polynomials, by `CertificateError`, once so many seconds are over."""
+    token = _ENDS.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        _ENDS.reset(token)
 
 
 class Polynomial:
     """A polynomial; it is never changed. `terms` has no coefficient 0."""
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_bits", "_hash", "terms")
 
     def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
         self.terms = {monomial: c for monomial, c in terms.items() if c}
         self._hash: int | None = None
+        self._bits: int | None = None
 
     @classmethod
     def constant(cls, value: Fraction | int) -> Polynomial:
@@ -54,6 +71,9 @@ class Polynomial:
         return self.scaled(Fraction(-1))
 
     def __mul__(self, other: Polynomial) -> Polynomial:
+        work = len(self.terms) * other.bits + len(other.terms) * self.bits
+        if work > MOST_WORK or time.monotonic() > _ENDS.get():
+            raise CertificateError("the products of polynomials take too long")
         sums: dict[Monomial, Fraction] = {}
         for a, p in self.terms.items():
             for b, q in other.terms.items():
@@ -80,6 +100,14 @@ class Polynomial:
             size = "*".join(filter(None, factors)) or "1"
             parts.append(f" {sign} {size}" if parts else f"{sign}{size}")
         return "".join(parts) or "0"
+
+    @property
+    def bits(self) -> int:
+        """The length of all coefficients."""
+        if self._bits is None:
+            parts = (n for c in self.terms.values() for n in (c.numerator, c.denominator))
+            self._bits = sum(n.bit_length() for n in parts)
+        return self._bits
 
     @property
     def degree(self) -> int:

@@ -26,7 +26,7 @@ from tollens.checker.program import Program
 from tollens.checker.tails import above, cases, exponent, moment, support
 
 MOST_LOCATIONS, MOST_CELLS, MOST_STEPS = 64, 512, 512
-_LIMITS = Limits(paths=MOST_STEPS, steps=500_000)
+_LIMITS = Limits(paths=MOST_STEPS, steps=500_000, seconds=30.0)
 
 Place = tuple[int, int]
 """A location and the part of its states."""
@@ -129,7 +129,7 @@ class Step:
             terms.append(term)
         return total(terms)
 
-    def exponents(self) -> set[Polynomial]:
+    def exponents(self) -> list[Polynomial]:
         """The exponents u of the symbols e^-u that may occur in means."""
         ends = [
             exponent(draw, *end)
@@ -137,7 +137,7 @@ class Step:
             for end in (interval.low, interval.high)
             if end is not None
         ]
-        return {u for u in ends if u is not None}
+        return [u for u in ends if u is not None]
 
     def known(self) -> list[Polynomial]:
         """What is >= 0 where the step is taken, in the state and the draws, besides the guards."""
@@ -213,6 +213,8 @@ class System:
             return [()]
         parts: list[tuple[Guard, ...]] = [()]
         for form in self.cuts[here.head]:
+            if form.degree != 1:
+                raise CertificateError("a cut that is no affine form")
             both = (guard(form, False), guard(form, False).opposite)
             parts = [(*part, side) for part in parts for side in both]
             _few(parts)
@@ -220,13 +222,12 @@ class System:
 
     def cells(self, at: int, part: tuple[Guard, ...]) -> list[Cell]:
         """The cells of a part: everywhere in a cell the same steps are possible."""
-        steps = [
-            placed
-            for step in self.locations[at].steps
-            for aimed in self._aimed(step)
-            for placed in _placed(aimed)
-        ]
-        _few(steps)
+        steps: list[Step] = []
+        for step in self.locations[at].steps:
+            for aimed in self._aimed(step):
+                for placed in _placed(aimed):
+                    steps.append(placed)
+                    _few(steps)
         found = [Cell(guards, tuple(taken)) for guards, taken in _divided(steps, part)]
         one = Polynomial.constant(1)
         for cell in found:
@@ -267,7 +268,7 @@ class System:
                 items, shape = (), -1
             elif isinstance(segment.output, tuple):
                 shape = len(items)
-            values = {output_name(i, shape): polynomial(v) for i, v in enumerate(items)}
+            values = dict(zip(output_names(shape), map(polynomial, items), strict=True))
         else:
             there = dict(segment.values)
             for name in self.locations[target[0]].names:
@@ -311,9 +312,9 @@ class System:
         return found
 
 
-def output_name(i: int, shape: int | None) -> str:
-    """The symbol for an item of the output."""
-    return "output" if shape is None else f"output{i}"
+def output_names(shape: int | None) -> list[str]:
+    """The symbols for an output of a shape (see `Step`)."""
+    return ["output"] if shape is None else [f"output{i}" for i in range(shape)]
 
 
 def is_integer(form: Polynomial, integers: frozenset[str]) -> bool:
@@ -380,7 +381,7 @@ def _placed(step: Step) -> Iterator[Step]:
     highs: list[list[Polynomial]] = [[] for _ in step.draws]
     for condition in step.conditions:
         drawn = [name for name in condition.symbols if name[0] == "#"]
-        if len(drawn) != 1:
+        if len(drawn) != 1 or condition.degree != 1:
             raise CertificateError("a branch on several draws at once")
         slope = condition.terms[(drawn[0],)]
         end = _draw(int(drawn[0][1:])) - condition.scaled(1 / slope)

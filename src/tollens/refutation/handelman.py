@@ -18,7 +18,9 @@ from tollens.checker.martingale import Obligation
 from tollens.checker.polynomials import Monomial, Polynomial, written
 from tollens.refutation.linear import LinearProgram
 
-Proof = list[list[object]]
+Term = tuple[str, tuple[int, ...], dict[str, str] | None]
+"""Of a proof, as in a certificate: a weight, numbers of facts, the root of a square."""
+Proof = list[Term]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Multiples:
     def proof(self, values: Sequence[Fraction]) -> Proof:
         """The identity as it stands in a certificate."""
         return [
-            [str(values[i]), list(p.factors), None if p.root is None else written(p.root)]
+            (str(values[i]), p.factors, None if p.root is None else written(p.root))
             for i, p in self.columns
             if values[i]
         ]

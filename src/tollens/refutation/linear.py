@@ -49,6 +49,7 @@ class LinearProgram:
     free: list[bool] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     right: list[Fraction] = field(default_factory=list)
+    unbounded: bool = False
 
     def column(self, *, free: bool = False) -> int:
         """A new unknown."""
@@ -63,12 +64,14 @@ class LinearProgram:
     def solve(self, goal: int | None, seconds: float = 30.0) -> list[Fraction] | None:
         """Exact values that fulfil all equations, with the column `goal` as large as it can be.
 
-        None if there are none, if the goal has no bound, or if nothing exact was found in time.
+        None if there are none, if the goal has no bound (then `unbounded`), or if nothing exact
+        was found in time.
         """
         ends = time.monotonic() + seconds
         floats = _Floats(self, goal)
         for settings in _SETTINGS:
             basis = floats.basis(settings, ends)
+            self.unbounded = floats.unbounded
             if basis is None:
                 return None
             for _ in range(_MENDED):
@@ -136,6 +139,7 @@ class _Floats:
     def __init__(self, program: LinearProgram, goal: int | None) -> None:
         rows = program.rows
         sizes = [max(map(abs, row.values()), default=Fraction(1)) for row in rows]
+        self.unbounded = False
         self.free = np.array(program.free)
         self.costs = np.zeros(len(self.free))
         if goal is not None:
@@ -166,7 +170,9 @@ class _Floats:
         model.a_matrix_.value_ = self.data
         highs.passModel(model)
         highs.run()
-        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        status = highs.getModelStatus()
+        self.unbounded = status == highspy.HighsModelStatus.kUnbounded
+        if status != highspy.HighsModelStatus.kOptimal:
             return None
         found = highs.getBasis()
         statuses = [*found.col_status, *found.row_status]

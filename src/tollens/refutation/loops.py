@@ -145,15 +145,20 @@ def _changing(
 
 
 def _decided(system: System) -> list[int]:
-    """The heads with a guard on which a draw decides."""
-    found = set()
+    """The heads with a guard on which a draw decides whose means in parts are known."""
+    decided: dict[int, bool] = {}
     for here in system.locations:
         for step in here.steps:
             there = None if step.target is None else system.locations[step.target[0]]
-            for guard in () if there is None else (g for s in there.steps for g in s.guards):
-                if any(name[0] == "#" for name in guard.form.at(step.values).symbols):
-                    found.add(there.head if there is not None else None)
-    return sorted(head for head in found if head is not None)
+            if there is None or there.head is None:
+                continue
+            for guard in (guard for later in there.steps for guard in later.guards):
+                drawn = [n for n in guard.form.at(step.values).symbols if n[0] == "#"]
+                if drawn:
+                    kinds = {step.draws[int(name[1:])].kind for name in drawn}
+                    known = len(drawn) == 1 and kinds <= {"laplace", "exponential", "uniform"}
+                    decided[there.head] = decided.get(there.head, True) and known
+    return sorted(head for head, known in decided.items() if known)
 
 
 def _boundaries(system: System, head: int) -> list[Polynomial]:

@@ -17,10 +17,17 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 
 from tollens.checker.errors import CertificateError
-from tollens.checker.martingale import Functions, Obligation, Witness, bounds, obligations
+from tollens.checker.martingale import (
+    MOST_FACTS,
+    Functions,
+    Obligation,
+    Witness,
+    bounds,
+    obligations,
+)
 from tollens.checker.polynomials import Polynomial, total, written
 from tollens.checker.program import Program
-from tollens.checker.transitions import Place, output_name
+from tollens.checker.transitions import Place, output_names
 from tollens.refutation.handelman import Multiples, Proof, require, unknown
 from tollens.refutation.invariants import impossible
 from tollens.refutation.linear import LinearProgram
@@ -135,47 +142,58 @@ def _gain(found: Proved, factor: Fraction) -> Fraction:
     return found.lower / found.upper if found.upper else found.lower - factor * found.upper
 
 
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One side of a proof: what is sought, and how each obligation is to be proved."""
+
+    loops: Loops
+    functions: Functions
+    plan: list[tuple[Obligation, Multiples | Proof]]
+
+
 def _solved(
     both: tuple[Loops, Loops], settings: Settings, factor: Fraction | None, seconds: float
 ) -> Proved | None:
-    shape = _shape(both[0])
-    outputs = [output_name(i, shape) for i in range(1 if shape is None else shape)]
+    """The linear program: its rows, its optimum, and what it says."""
+    shape, degree = _shape(both[0]), settings.degree
     lp = LinearProgram()
-    f = Witness(_template(lp, outputs, settings.degree), shape, unit=factor is not None)
-    low, goal = lp.column(free=True), lp.column(free=True)
-    high = Polynomial.constant(1) if factor is None else unknown(lp.column())
-    lp.row({goal: Fraction(1), low: Fraction(-1)} | _minus(high, factor), Fraction(0))
-    functions = (
-        Functions(
-            {(0, 0): unknown(low), **_functions(lp, both[0], settings.degree)},
-            _functions(lp, both[0], settings.degree + 1),
-        ),
-        Functions({(0, 0): high, **_functions(lp, both[1], settings.degree)}, None),
+    goal, low, top = lp.column(free=True), lp.column(free=True), lp.column()
+    lp.row({goal: Fraction(1), low: Fraction(-1), top: factor or Fraction(0)}, Fraction(0))
+    normal = len(lp.rows)
+    lp.row({top: Fraction(int(factor is None))}, Fraction(int(factor is None)))
+    p, cap = (_template(lp, output_names(shape), degree) for _ in both)
+    f = Witness(p, shape, unit=factor is not None)
+    floor = _template(lp, output_names(shape), degree) if f.unit else p
+    lower = Functions(
+        floor,
+        {(0, 0): unknown(low), **_templates(lp, both[0], degree)},
+        _templates(lp, both[0], degree + 1),
     )
-    plans = [
-        [_planned(lp, loops, obligation, settings.extra) for obligation in todo]
-        for loops, todo in (
-            (loops, obligations(loops.system, loops.known, f, sought))
-            for loops, sought in zip(both, functions, strict=True)
-        )
-    ]
+    upper = Functions(cap, {(0, 0): unknown(top), **_templates(lp, both[1], degree)}, None)
+    sides = []
+    for loops, functions in zip(both, (lower, upper), strict=True):
+        todo = obligations(loops.system, loops.known, f, functions)
+        plan = [(one, _planned(lp, loops, one, settings.extra)) for one in todo]
+        sides.append(_Side(loops, functions, plan))
     values = lp.solve(goal, seconds)
+    if values is None and lp.unbounded:  # a witness that is never positive on the other side
+        lp.right[normal] = Fraction(0)
+        lp.row({low: Fraction(1)}, Fraction(1))
+        values = lp.solve(None, seconds)
     if values is None or values[low] <= 0:
         return None
-    lower, upper = (
-        _written(loops, sought, plan, values)
-        for loops, sought, plan in zip(both, functions, plans, strict=True)
+    written_sides = [_written(side, values) for side in sides]
+    return Proved(
+        {
+            "kind": "polynomial",
+            "items": shape,
+            "terms": written(_filled(p, values)),
+            "unit": f.unit,
+        },
+        {"kind": "martingale", "lower": written_sides[0], "upper": written_sides[1]},
+        values[low],
+        values[top],
     )
-    witness: Json = {
-        "kind": "polynomial", "items": shape, "terms": written(_filled(f.polynomial, values)),
-        "unit": f.unit,
-    }  # fmt: skip
-    proof: Json = {"kind": "martingale", "lower": lower, "upper": upper}
-    return Proved(witness, proof, values[low], _filled(high, values).value() or Fraction(0))
-
-
-def _minus(high: Polynomial, factor: Fraction | None) -> dict[int, Fraction]:
-    return {} if factor is None else {int(name[1:]): factor for name in high.symbols}
 
 
 def _shape(loops: Loops) -> int | None:
@@ -196,7 +214,7 @@ def _template(lp: LinearProgram, names: Sequence[str], degree: int) -> Polynomia
     )
 
 
-def _functions(lp: LinearProgram, loops: Loops, degree: int) -> dict[Place, Polynomial]:
+def _templates(lp: LinearProgram, loops: Loops, degree: int) -> dict[Place, Polynomial]:
     return {
         (at, number): _template(lp, here.names, degree)
         for at, here in enumerate(loops.system.locations)
@@ -232,31 +250,49 @@ def _filled(polynomial: Polynomial, values: Sequence[Fraction]) -> Polynomial:
     return polynomial.at({name: Polynomial.constant(values[int(name[1:])]) for name in sought})
 
 
-def _written(
-    loops: Loops,
-    functions: Functions,
-    plan: Sequence[Multiples | Proof],
-    values: Sequence[Fraction],
-) -> Json:
-    """One side of the proof as JSON."""
-
-    def listed(table: Mapping[Place, Polynomial], at: int) -> list[Json]:
-        places = sorted(place for place in table if place[0] == at)
-        return [dict(written(_filled(table[place], values))) for place in places]
-
-    system = loops.system
+def _written(side: _Side, values: Sequence[Fraction]) -> Json:
+    """One side of the proof as JSON; forms of integers that no proof uses are left out."""
+    system, functions = side.loops.system, side.functions
+    proofs = [plan.proof(values) if isinstance(plan, Multiples) else plan for _, plan in side.plan]
+    locations: list[Json] = []
+    numbers: list[list[int]] = []
+    for at, known in enumerate(side.loops.known):
+        first, last = len(known.invariants), len(known.invariants) + len(known.integers)
+        used = {
+            factor
+            for (obligation, _), proof in zip(side.plan, proofs, strict=True)
+            for _, factors, _ in proof
+            for factor in factors
+            if obligation.at == at and first <= factor < last
+        }
+        kept = [*range(first), *sorted(used), *range(last, last + MOST_FACTS)]
+        numbers.append([kept.index(i) if i in kept else -1 for i in range(last + MOST_FACTS)])
+        locations.append(
+            {
+                "invariants": [written(form) for form in known.invariants],
+                "integers": [written(known.integers[i - first]) for i in sorted(used)],
+                "bound": _listed(functions.bound, at, values),
+                "potential": _listed(functions.potential or {}, at, values),
+            }
+        )
     return {
         "opened": {str(head): list(names) for head, names in system.opened.items()},
         "kept": {str(head): list(names) for head, names in system.kept.items()},
         "cuts": {str(head): [written(c) for c in forms] for head, forms in system.cuts.items()},
-        "locations": [
-            {
-                "invariants": [written(p) for p in known.invariants],
-                "integers": [written(p) for p in known.integers],
-                "bound": listed(functions.bound, at),
-                "potential": listed(functions.potential or {}, at),
-            }
-            for at, known in enumerate(loops.known)
+        "output": written(_filled(functions.output, values)),
+        "locations": locations,
+        "proofs": [
+            [
+                [weight, [numbers[one.at][i] for i in factors], root]
+                for weight, factors, root in proof
+            ]
+            for (one, _), proof in zip(side.plan, proofs, strict=True)
         ],
-        "proofs": [p.proof(values) if isinstance(p, Multiples) else p for p in plan],
     }
+
+
+def _listed(
+    table: Mapping[Place, Polynomial], at: int, values: Sequence[Fraction]
+) -> list[dict[str, str]]:
+    places = sorted(place for place in table if place[0] == at)
+    return [written(_filled(table[place], values)) for place in places]
