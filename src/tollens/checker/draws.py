@@ -20,12 +20,20 @@ class Draw:
     parameters: tuple[Fraction, ...]
 
 
+Group = tuple[tuple[Draw, ...], tuple[Form, ...]]
+"""Draws and constraints on them: the probability that all of these are >= 0."""
+
+Spent = tuple[tuple[Fraction, tuple[Group, ...]], ...]
+"""(share, groups): the sum of the shares, each times the probabilities of its groups."""
+
+
 @dataclass(frozen=True, slots=True)
 class Path:
-    """One way through a program: it is taken with probability `mass * P(all constraints >= 0)`.
+    """One way through a program, or several with one end.
 
-    `mass` is the product of the probabilities of its discrete draws, symbol i of the forms is
-    `draws[i]`, and `output` is what it returns. A path that was cut has no output and is not
+    It is taken with probability `mass * spent * P(all constraints >= 0)`: `mass` is the product of
+    the probabilities of its discrete draws, `spent` stands for draws on which its end does not
+    depend, and symbol i of the forms is `draws[i]`. `output` is what it returns. A path that was cut has no output and is not
     `finished`; `reach` is an interval that holds whatever it may still return, or a text if that
     may be anything.
     """
@@ -36,6 +44,7 @@ class Path:
     output: object
     finished: bool
     reach: tuple[Fraction | None, Fraction | None] | str | None = None
+    spent: Spent = ((Fraction(1), ()),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tollens.checker.errors import CertificateError
 from tollens.checker.form import Form
 from tollens.checker.integration import Integrator, enclosure
 from tollens.checker.machine import Limits, explore
-from tollens.checker.patterns import Anything, Between, Equals, Items, Pattern, matched, read_event
+from tollens.checker.patterns import Between, Equals, Items, Pattern, matched, read_event
 from tollens.checker.program import Program
 
 MAX_ROUNDS = 10_000
@@ -47,21 +47,35 @@ def bounds(
 def total(paths: Iterable[Path], patterns: Sequence[Pattern], integrator: Integrator) -> Bounds:
     """Bounds of the probability to take one of the paths and to end in the event.
 
-    A path that was cut counts as if it ended there.
+    A path that was cut counts as if it ended there, unless it cannot.
     """
     low = high = Fraction(0)
     for path in paths:
-        cut = not path.finished
-        if cut and all(out_of_reach(pattern, path.reach) for pattern in patterns):
-            continue
-        for pattern in (Anything(),) if cut else patterns:
-            constraints = matched(pattern, path.output)
-            if constraints is not None:
-                below, above = probability(
-                    path.draws, (*path.constraints, *constraints), integrator
-                )
-                low, high = low + path.mass * below, high + path.mass * above
+        for constraints in ends(path, patterns):
+            below, above = probability(path.draws, (*path.constraints, *constraints), integrator)
+            least, most = weight(path, integrator)
+            low, high = low + least * below, high + most * above
     return max(low, Fraction(0)), min(high, Fraction(1))
+
+
+def ends(path: Path, patterns: Sequence[Pattern]) -> list[list[Form]]:
+    """The constraints under which a path ends in each of the patterns in which it may."""
+    if not path.finished:
+        return [] if all(out_of_reach(pattern, path.reach) for pattern in patterns) else [[]]
+    found = [matched(pattern, path.output) for pattern in patterns]
+    return [constraints for constraints in found if constraints is not None]
+
+
+def weight(path: Path, integrator: Integrator) -> Bounds:
+    """Bounds of the probability of all draws of a path on which its end does not depend."""
+    low = high = Fraction(0)
+    for share, groups in path.spent:
+        least = most = path.mass * share
+        for draws, constraints in groups:
+            below, above = probability(draws, constraints, integrator)
+            least, most = least * max(below, Fraction(0)), most * above
+        low, high = low + least, high + most
+    return low, high
 
 
 def out_of_reach(pattern: Pattern, reach: object) -> bool:

@@ -183,7 +183,7 @@ def enclosure(total: Sum, bits: int = 96) -> tuple[Fraction, Fraction]:
     """Rational bounds of a sum of c e^q."""
     low = high = ZERO
     for q, c in total.items():
-        below, above = exp_bounds(q, bits)
+        below, above = exp_bounds(q, bits) if q else (ONE, ONE)
         low += c * (below if c > 0 else above)
         high += c * (above if c > 0 else below)
     return low, high

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from tollens.checker.draws import Path, Segment
 from tollens.checker.errors import Refusal, Refused
 from tollens.checker.form import symbol
+from tollens.checker.liveness import live
 from tollens.checker.operations import MISSING, OPERATIONS
 from tollens.checker.program import LIBRARY, Instruction, Program
 from tollens.checker.reach import Reach
-from tollens.checker.retiring import paths, retire
+from tollens.checker.retiring import path, retire
 from tollens.checker.state import Frame, State, Value
 from tollens.checker.values import Fault
 
@@ -43,7 +44,7 @@ class Exploration:
     @property
     def complete(self) -> bool:
         """Whether every path was followed to its end."""
-        return all(path.finished for path in self.paths)
+        return all(each.finished for each in self.paths)
 
 
 class _Running:
@@ -59,29 +60,46 @@ def explore(program: Program, data: object, limits: Limits = Limits()) -> Explor
     Paths whose loops go beyond the limits are cut. `Refused` names the line of what has no exact
     meaning on this input.
     """
-    machine = Machine(program, limits)
-    found: list[Path] = []
-    frontier: dict[object, State] = {0: machine.start(data)}
-    rounds = 0
-    while frontier and rounds < limits.rounds and not machine.over(len(found) + len(frontier)):
-        rounds += 1
+    return Explorer(program, data, limits).to(limits.rounds)
+
+
+class Explorer:
+    """An exploration that can be taken further, head by head."""
+
+    def __init__(self, program: Program, data: object, limits: Limits = Limits()) -> None:
+        self._machine = Machine(program, limits)
+        self._reach = Reach(lambda state: self._machine.run(state, lambda _: True), RUNNING)
+        self._found: list[Path] = []
+        self._frontier: dict[object, State] = {0: self._machine.start(data)}
+        self._rounds = 0
+
+    def to(self, rounds: int) -> Exploration:
+        """Pass up to so many heads of loops in a row, counted from the start."""
+        while self._frontier and self._rounds < rounds and not self._over():
+            self._rounds += 1
+            self._turn()
+        cut = [path(state, None, self._reach.of(state)) for state in self._frontier.values()]
+        return Exploration((*self._found, *cut), self._rounds)
+
+    def _over(self) -> bool:
+        return self._machine.over(len(self._found) + len(self._frontier))
+
+    def _turn(self) -> None:
+        """Take every run to the next head; join those that go on alike."""
         following: dict[object, State] = {}
-        for state in frontier.values():
-            for stopped, output in machine.run(state, lambda _: True):
+        for state in self._frontier.values():
+            for stopped, output in self._machine.run(state, lambda _: True):
                 if output is not RUNNING:
-                    found += paths(stopped, output, None)
+                    self._found.append(path(stopped, output))
                     continue
+                self._machine.forget(stopped)
                 retire(stopped)
                 key = (stopped.key(), stopped.draws, stopped.constraints)
                 if key in following:
                     following[key].join(stopped)
                 else:
                     following[key] = stopped
-        frontier = following
-    reach = Reach(lambda state: machine.run(state, lambda _: True), RUNNING)
-    for state in frontier.values():
-        found += paths(state, None, reach.of(state))
-    return Exploration(tuple(found), rounds)
+        self._frontier = following
 
 
 def segments(
@@ -138,6 +156,7 @@ class Machine:
         self.program, self.limits, self.symbolic = program, limits, symbolic
         self.steps = 0
         self._ends = None if limits.seconds is None else time.monotonic() + limits.seconds
+        self._live: dict[str, list[frozenset[str]]] = {}
         self._globals: dict[str, object] = {}
         for name, code in program.constants:
             ends = (*code, Instruction("RETURN", None, 0))
@@ -172,6 +191,15 @@ class Machine:
                 state.frames.append(Frame(code.name, code.instructions, at + 1, known))
                 return state
         raise Refused([Refusal(1, "a loop in a function that is called", "write it in the first")])
+
+    def forget(self, state: State) -> None:
+        """Drop the variables that no call in progress will read."""
+        for frame in state.frames:
+            if frame.function not in self._live:
+                self._live[frame.function] = live(frame.code)
+            kept = self._live[frame.function][frame.at]
+            if len(kept) < len(frame.names):
+                frame.names = {n: value for n, value in frame.names.items() if n in kept}
 
     def run(self, state: State, stops: Callable[[object], bool]) -> Iterator[tuple[State, object]]:
         """Run to heads at which `stops` holds (output `RUNNING`) and to ends (their output)."""

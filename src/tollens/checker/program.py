@@ -99,13 +99,18 @@ class Program:
     """A program of one argument: the function `name` and all that it calls.
 
     `constants` are the instructions that make the names of the module that are used, in order;
-    `heads` counts the `while` loops.
+    `heads` counts the `while` loops, those of the library among them.
     """
 
     name: str
     functions: Mapping[str, Code]
     constants: tuple[tuple[str, tuple[Instruction, ...]], ...]
     heads: int
+
+    @property
+    def loops(self) -> bool:
+        """Whether it has loops that may go on for ever."""
+        return self.heads > 0
 
     def canonical(self) -> str:
         """Every instruction, one a line: equal programs have equal texts, whatever their layout."""

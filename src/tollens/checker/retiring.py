@@ -1,4 +1,4 @@
-"""Draws that nothing depends on any more are set aside, so that runs that go on alike can be joined.
+"""Draws that nothing depends on any more are set aside, so that equal runs can be joined.
 
 A run whose values no longer depend on a draw, nor on one tied to it by a constraint, goes on as if
 the draw had not been: what is left of it is a factor of its probability.
@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tollens.checker.draws import Draw, Path
+from tollens.checker.draws import Draw, Group, Path
 from tollens.checker.form import Form, groups, renamed
-from tollens.checker.state import Group, State, Value
+from tollens.checker.reach import Interval
+from tollens.checker.state import State, Value
+
+Reached = Interval | str | None
 
 
 def retire(state: State) -> None:
     """Set aside what is spent, and number the other draws in their order."""
+    if not state.draws:
+        return
     live = {i for form in _forms(state) for i, _ in form.terms}
     kept: list[Form] = []
     gone: list[Group] = []
@@ -38,16 +43,12 @@ def retire(state: State) -> None:
     _rewrite(state, lambda form: _moved(form, place))
 
 
-def paths(state: State, output: object, reach: object) -> Iterator[Path]:
-    """The paths that a run stands for: one for each way in which its draws were spent."""
-    for groups_, share in state.spent.items():
-        draws, constraints = state.draws, state.constraints
-        for own, forms in groups_:
-            first = len(draws)
-            moved = {i: first + i for i in range(len(own))}
-            draws = (*draws, *own)
-            constraints = (*constraints, *(_moved(form, moved) for form in forms))
-        yield Path(state.mass * share, draws, constraints, output, reach is None, reach)
+def path(state: State, output: object, reach: Reached = None) -> Path:
+    """A run that ended with an output, or, if `reach` is given, that was cut."""
+    spent = tuple((share, groups) for groups, share in state.spent.items())
+    return Path(
+        state.mass, state.draws, state.constraints, output, reach is None, reach, spent
+    )  # fmt: skip
 
 
 def _group(symbols: list[int], forms: list[Form], draws: tuple[Draw, ...]) -> Group:

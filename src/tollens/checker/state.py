@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from tollens.checker.draws import Draw
+from tollens.checker.draws import Draw, Group
 from tollens.checker.form import Form
 from tollens.checker.program import Instruction
 from tollens.checker.values import MAX_ITEMS, Fault, Ref, described
 
 Value = object
 Content = tuple[Value, ...] | dict[Value, Value]
-Group = tuple[tuple[Draw, ...], tuple[Form, ...]]
 Groups = tuple[Group, ...]
 
 

@@ -92,7 +92,7 @@ def _by_events(task: Task, progress: Progress | None) -> Found:
     pair = task.pairs[i]
     event: Json = {"kind": "event", "patterns": [write(p) for p in candidate.patterns]}
     side = "x_prime" if candidate.swapped else "x"
-    lower, upper = candidate.bounds()
+    lower, upper = candidate.lower, candidate.upper
     found = Found(
         best_epsilon=task.objective.epsilon(float(lower), float(upper)),
         pair=pair,
@@ -100,12 +100,10 @@ def _by_events(task: Task, progress: Progress | None) -> Found:
         timed_out=late,
         witness={"event": event["patterns"], "likely_under": side},
     )
-    likely, other = candidate.sides
     document = certificate(
         task.text, task.program, task.claim, task.objective, task.pairs.exact, pair,
         candidate.swapped, "events", event,
-        {"kind": "paths", "rounds": likely.exploration.rounds,
-         "rounds_other": other.exploration.rounds},
+        {"kind": "paths", "rounds": candidate.rounds[0], "rounds_other": candidate.rounds[1]},
         lower, upper,
     )  # fmt: skip
     try:

@@ -9,51 +9,55 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tollens.checker.machine import Limits, explore
+from tollens.checker.machine import Limits
 from tollens.checker.patterns import Pattern, disjoint
 from tollens.checker.program import Program
-from tollens.refutation.intervals import intervals
+from tollens.refutation.intervals import interval
+from tollens.refutation.laws import Laws
+from tollens.refutation.measure import Measure
 from tollens.refutation.objectives import Objective
-from tollens.refutation.sides import Side, holes, pattern_of, placed
+from tollens.refutation.shapes import Several, Shape, numbers, pattern_of, placed
+from tollens.refutation.sides import Side
 
 ALL_SHAPES = 400
-"""Up to so many shapes without continuous draws, each is looked at."""
+"""Up to so many shapes, each is looked at where there are no continuous draws."""
 
 SOME_SHAPES = 72
-"""Up to so many shapes that depend on continuous draws."""
+"""Up to so many where there are."""
 
-FINISH = 10_000
-"""Loops that end are followed to their end, so far at the most."""
+ROUNDS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+"""How far loops are followed, one after the other, until it does not pay any more."""
 
-ROUNDS = (2, 4, 6, 8, 10, 12, 16, 24, 40, 64, 128, 256)
-"""How far loops without an end are followed, one after the other."""
-
-REFINED = 4
+CONFINED = 4
 """Of so many shapes, the numbers that depend on draws are confined to intervals."""
 
-_STEPS, _PATHS = 400_000, 5_000
-_ENOUGH = 1e-3
-_PATIENCE = 0.4
+ROOM = Fraction(1, 2**64)
+"""By so much, relatively, bounds are widened that are not exact."""
+
+_PATHS, _STEPS = 5_000, 400_000
+_GAIN = 1e-3
+_PATIENCE = 1.0
+_JOINED = 300
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An event on one pair of inputs: `value` is the parameter it implies, in floats."""
+    """An event on one pair of inputs: `value` is the parameter it implies, in floats.
+
+    `lower` bounds its probability on the likely side from below, `upper` that on the other from
+    above, with all paths that were cut; `rounds` are those of the two sides.
+    """
 
     value: float
     patterns: tuple[Pattern, ...]
     swapped: bool
-    sides: tuple[Side, Side]
-
-    def bounds(self) -> tuple[Fraction, Fraction]:
-        """A lower bound on the likely side, an upper bound on the other, with what was cut."""
-        likely, other = self.sides
-        lower, upper = likely.bounds(self.patterns)[0], other.bounds(self.patterns)[1]
-        return lower, min(Fraction(1), upper + other.cut(self.patterns))
+    lower: Fraction
+    upper: Fraction
+    rounds: tuple[int, int]
 
 
 def best_event(
@@ -62,152 +66,139 @@ def best_event(
 ) -> Candidate | None:  # fmt: skip
     """The event of largest leak that the search finds on a pair, in the orders asked for.
 
-    Loops without an end are followed further as long as that pays.
+    Loops are followed further as long as that pays.
     """
+    limits = Limits(paths=_PATHS, steps=_STEPS, seconds=max(0.0, deadline - time.monotonic()))
+    measure, laws = Measure(), Laws()
+    both = [Side(program, data, limits, measure, laws) for data in (x, x_prime)]
     best: Candidate | None = None
-    for rounds in (FINISH, *ROUNDS):
+    for rounds in ROUNDS if program.loops else (limits.rounds,):
         started = time.monotonic()
-        left = deadline - started
-        if left <= 0:
-            break
-        both = [
-            Side(
-                explore(program, data, Limits(rounds, _PATHS, _STEPS, seconds=min(left, _PATIENCE)))
-            )
-            for data in (x, x_prime)
-        ]
-        complete = all(side.exploration.complete for side in both)
-        if rounds == FINISH and not complete:
-            continue
-        found = _best_of(both, objective, orders, deadline)
-        gained = found is not None and (best is None or found.value > best.value)
-        small = best is not None and found is not None and found.value - best.value < _ENOUGH
-        if gained:
-            best = found
-        slow = time.monotonic() - started > _PATIENCE
-        if complete or slow or (small and best is not None and best.value > 0):
+        for side in both:
+            side.follow(rounds)
+        before = best.value if best is not None else 0.0
+        for swapped in orders:
+            found = _Search(both[swapped], both[not swapped], objective, deadline).best(swapped)
+            if found is not None and (best is None or found.value > best.value):
+                best = found
+        after = best.value if best is not None else 0.0
+        settled = after == math.inf or (0 < after < before + _GAIN)
+        late = time.monotonic() - started > _PATIENCE or time.monotonic() > deadline
+        if all(side.complete for side in both) or settled or late:
             break
     return best
 
 
-def _best_of(
-    both: list[Side], objective: Objective, orders: Sequence[bool], deadline: float
-) -> Candidate | None:
-    candidates = [
-        _search(both[swapped], both[not swapped], objective, swapped, deadline)
-        for swapped in orders
-    ]
-    known = [candidate for candidate in candidates if candidate is not None]
-    return max(known, key=lambda candidate: candidate.value, default=None)
+class _Search:
+    """The search for the best event in one order of the pair."""
 
+    def __init__(self, likely: Side, other: Side, objective: Objective, deadline: float) -> None:
+        self.likely, self.other, self.objective = likely, other, objective
+        self.deadline = deadline
+        self.seen: dict[Pattern, tuple[float, float]] = {}
 
-def _search(
-    likely: Side, other: Side, objective: Objective, swapped: bool, deadline: float
-) -> Candidate | None:
-    """The best event in one order of the pair."""
-    values: dict[Pattern, tuple[float, float]] = {}
+    def best(self, swapped: bool) -> Candidate | None:
+        """Look at shapes, then at intervals of their numbers; take the best, or join the best."""
+        shapes = {pattern_of(shape): shape for shape in self._worth(list(self.likely.by_shape))}
+        for pattern in shapes:
+            self._value(pattern)
+        for pattern in sorted(shapes, key=self._value, reverse=True)[:CONFINED]:
+            self._confine(pattern, numbers(shapes[pattern]))
+        if not self.seen:
+            return None
+        if self.objective.pure:
+            chosen: tuple[Pattern, ...] = (max(self.seen, key=self._value),)
+        else:
+            chosen = self._joined()
+        return self._candidate(chosen, swapped)
 
-    def look(pattern: Pattern) -> float:
-        if pattern not in values:
-            cut = float(other.cut((pattern,)))
-            values[pattern] = (likely.mass(pattern), other.mass(pattern) + cut)
-        p, q = values[pattern]
-        return objective(p, q) if objective.pure else _ratio(p, q)
+    def _candidate(self, patterns: tuple[Pattern, ...], swapped: bool) -> Candidate:
+        lower, above = self.likely.bounds(patterns)
+        below, upper = self.other.bounds(patterns)
+        if lower < above:  # not exact: leave the checker room for its own enclosures
+            lower *= 1 - ROOM
+        cut = self.other.cut(patterns)
+        if below < upper or cut:
+            upper = (upper + cut) * (1 + ROOM)
+        upper = min(Fraction(1), upper)
+        value = self.objective(float(lower), float(upper))
+        rounds = (self.likely.rounds, self.other.rounds)
+        return Candidate(value, patterns, swapped, lower, upper, rounds)
 
-    def late() -> bool:
-        return time.monotonic() > deadline
+    def _value(self, pattern: Pattern) -> float:
+        """What the search ranks by: the leak for pure claims, else the ratio."""
+        if pattern not in self.seen:
+            q = self.other.mass(pattern) + float(self.other.cut((pattern,)))
+            self.seen[pattern] = self.likely.mass(pattern), q
+        p, q = self.seen[pattern]
+        return self.objective(p, q) if self.objective.pure else _ratio(p, q)
 
-    shapes = list(likely.by_shape)
-    for form in _worth(shapes, lambda form: look(pattern_of(form)), late):
-        look(pattern_of(form))
-    ranked = sorted(values, key=look, reverse=True)
-    forms = {pattern_of(form): form for form in shapes}
-    for pattern in ranked[:REFINED]:
-        places = holes(forms[pattern])
+    def _late(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    def _worth(self, shapes: list[Shape]) -> Iterator[Shape]:
+        """All shapes, if they are few; else those that climbs from several starts meet."""
+        if len(shapes) <= (SOME_SHAPES if self.likely.continuous else ALL_SHAPES):
+            yield from shapes
+            return
+        stride = max(1, len(shapes) // 24)
+        starts = sorted(shapes[::stride], key=lambda s: self._value(pattern_of(s)), reverse=True)
+        for start in starts[:2]:
+            yield self._climbed(start, set(shapes))
+
+    def _climbed(self, shape: Shape, known: set[Shape]) -> Shape:
+        """Change one item after the other as long as that raises the leak."""
+        improved = True
+        while improved and not self._late():
+            improved = False
+            for other in _one_apart(shape, known):
+                if self._value(pattern_of(other)) > self._value(pattern_of(shape)):
+                    shape, improved = other, True
+        return shape
+
+    def _confine(self, pattern: Pattern, places: list[tuple[int, ...]]) -> None:
+        """Confine the numbers of a shape to intervals, one after the other.
+
+        Once among equally good intervals half-lines come first, once small boxes: in a box nothing
+        is left of how the other numbers depend on this one.
+        """
         for boxes in (False, True) if len(places) > 1 else (False,):
-            if places and not late():
-                look(_confine(pattern, places, (likely, other), boxes=boxes))
-    if not values:
-        return None
-    if objective.pure:
-        winner = max(values, key=look)
-        return Candidate(look(winner), (winner,), swapped, (likely, other))
-    return _joined(values, objective, swapped, (likely, other))
+            tried = pattern
+            for at in places:
+                found = None
+                if not self._late():
+                    found = interval((self.likely, self.other), tried, at, boxes=boxes)
+                if found is not None:
+                    tried = placed(tried, at, found)
+            self._value(tried)
+
+    def _joined(self) -> tuple[Pattern, ...]:
+        """The best of the events that join the outcomes of largest ratio, or one of them."""
+        ranked = sorted(self.seen, key=self._value, reverse=True)
+        best: tuple[float, tuple[Pattern, ...]] = (-1.0, ())
+        for pattern in ranked:
+            best = max(best, (self.objective(*self.seen[pattern]), (pattern,)), key=lambda b: b[0])
+        chosen: list[Pattern] = []
+        p = q = 0.0
+        for pattern in ranked[:_JOINED]:
+            if all(disjoint(pattern, other) for other in chosen):
+                chosen.append(pattern)
+                p, q = p + self.seen[pattern][0], q + self.seen[pattern][1]
+                best = max(best, (self.objective(p, q), tuple(chosen)), key=lambda b: b[0])
+        return best[1]
 
 
 def _ratio(p: float, q: float) -> float:
     return 0.0 if p <= 0 else math.inf if q <= 0 else p / q
 
 
-def _worth(
-    shapes: list[object], look: Callable[[object], float], late: Callable[[], bool]
-) -> Iterator[object]:
-    """All shapes, if they are few; else those that a climb from several starts meets."""
-    continuous = any(holes(form) for form in shapes) or len(shapes) > ALL_SHAPES
-    if len(shapes) <= (SOME_SHAPES if continuous else ALL_SHAPES):
-        yield from shapes
-        return
-    known = set(shapes)
-    stride = max(1, len(shapes) // 24)
-    starts = sorted(shapes[::stride], key=look, reverse=True)[:2]
-    for start in starts:
-        current, value = start, look(start)
-        improved = True
-        while improved and not late():
-            improved = False
-            for form in _one_apart(current, known):
-                if look(form) > value:
-                    current, value, improved = form, look(form), True
-                    break
-        yield current
-
-
-def _one_apart(form: object, known: set[object]) -> Iterator[object]:
+def _one_apart(shape: Shape, known: set[Shape]) -> Iterator[Shape]:
     """The known shapes that differ from a tuple in one item."""
-    if not isinstance(form, tuple) or form[0] != "items":
+    if not isinstance(shape, Several):
         return
-    items = {item for other in known if isinstance(other, tuple) for item in other[1:]}
-    for i in range(1, len(form)):
-        for item in items:
-            changed = (*form[:i], item, *form[i + 1 :])
-            if item != form[i] and changed in known:
+    every = {item for other in known if isinstance(other, Several) for item in other.items}
+    for i in range(len(shape.items)):
+        for item in every:
+            changed = Several((*shape.items[:i], item, *shape.items[i + 1 :]))
+            if changed in known and changed != shape:
                 yield changed
-
-
-def _confine(
-    pattern: Pattern, places: list[tuple[int, ...]], sides: tuple[Side, Side], *, boxes: bool
-) -> Pattern:  # fmt: skip
-    """Confine the numbers of a shape to intervals, one after the other.
-
-    Among intervals of equal leak half-lines come first, or else (`boxes`) small boxes near the
-    center: in a box nothing is left of how the other numbers depend on this one.
-    """
-    for at in places:
-        tried = intervals(sides, pattern, at, boxes=boxes)
-        if tried is not None:
-            pattern = placed(pattern, at, tried)
-    return pattern
-
-
-def _joined(
-    values: dict[Pattern, tuple[float, float]], objective: Objective, swapped: bool,
-    sides: tuple[Side, Side],
-) -> Candidate | None:  # fmt: skip
-    """The best of the events that join the outcomes of largest ratio."""
-    ranked = sorted(values, key=lambda pattern: -_ratio(*values[pattern]))
-    best: Candidate | None = None
-    for pattern in ranked:  # single outcomes, and those that end a half-line
-        p, q = values[pattern]
-        value = objective(p, q)
-        if best is None or value > best.value:
-            best = Candidate(value, (pattern,), swapped, sides)
-    chosen: list[Pattern] = []
-    p = q = 0.0
-    for pattern in ranked[:300]:
-        if all(disjoint(pattern, other) for other in chosen):
-            chosen.append(pattern)
-            p, q = p + values[pattern][0], q + values[pattern][1]
-            value = objective(p, q)
-            if best is None or value > best.value:
-                best = Candidate(value, tuple(chosen), swapped, sides)
-    return best

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tollens.checker.draws import Draw
+from tollens.checker.errors import CertificateError
 from tollens.checker.form import Form
 from tollens.checker.patterns import Between, Pattern
 from tollens.refutation.laws import Tail
-from tollens.refutation.sides import Side, found_at
+from tollens.refutation.shapes import found_at, placed
+from tollens.refutation.sides import Side
 
 Array = NDArray[np.float64]
 
 _MULTIPLES = tuple(Fraction(m) for m in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24))
-_FINE = 64
+_FINE = 1024
 _LEAST = 1e-30
 _MOST = 400
+_EVERY = 2
 
 
-def intervals(
+def interval(
     sides: tuple[Side, Side], pattern: Pattern, at: tuple[int, ...], *, boxes: bool
 ) -> Between | None:
     """The best interval at a place of a pattern: likely on the first side, not on the second.
@@ -40,9 +44,13 @@ def intervals(
     small = width / _FINE
     tried = [Between(None, place) for place in places] + [Between(place, None) for place in places]
     tried += [Between(place, place + small) for place in places]
-    tried += [Between(a, b) for a, b in zip(places, places[1:], strict=False)]
-    whole = Between(None, None)
-    p, q = (_probabilities(side.laws(pattern, at), [whole, *tried]) for side in sides)
+    tried += [Between(a, b) for a, b in pairwise(places)]
+    tried = [Between(None, None), *tried]
+    try:
+        p, q = (_probabilities(side.laws(pattern, at), tried) for side in sides)
+    except CertificateError:  # no forest with the cut left open
+        tried = [tried[0], *(each for each in tried[1:] if _plain(each, places[::_EVERY]))]
+        p, q = (np.array([side.mass(placed(pattern, at, t)) for t in tried]) for side in sides)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(p > _LEAST, p / np.maximum(q, _LEAST / 1e6), 0.0)
     best = float(ratio.max())
@@ -50,7 +58,12 @@ def intervals(
         return None
     center = min(places, key=lambda place: abs(place - _center(sides, at, pattern)))
     near = [i for i in range(1, len(ratio)) if ratio[i] >= best * (1 - 1e-9)]
-    return min((tried[i - 1] for i in near), key=lambda each: _order(each, center, boxes=boxes))
+    return min((tried[i] for i in near), key=lambda each: _order(each, center, boxes=boxes))
+
+
+def _plain(interval: Between, places: Sequence[Fraction]) -> bool:
+    """Whether an interval is a half-line or a box at one of these places."""
+    return (interval.low if interval.low is not None else interval.high) in places
 
 
 def _order(interval: Between, center: Fraction, *, boxes: bool) -> tuple[bool, Fraction]:
