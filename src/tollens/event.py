@@ -111,7 +111,8 @@ def _words(pattern: Pattern, name: str) -> str:
                 for i, item in enumerate(items)
                 if not isinstance(item, Anything)
             ]
-            return " and ".join(said) or f"{name} has {len(items)} items"
+            many = f"{len(items)} item" + ("" if len(items) == 1 else "s")
+            return " and ".join(said) or f"{name} has {many}"
 
 
 def exact_words(value: object) -> str:

@@ -73,7 +73,8 @@ def read_program(function: object) -> Program:
     reader.add(plain)
     text, lines = _joined(reader.pieces)
     file = _seen(plain.__code__.co_filename)
-    if not _same(_compiled(text, plain.__name__), plain.__code__):
+    own, _ = _joined([piece for piece in reader.pieces if piece.line])
+    if not _same(_compiled(own, plain.__name__), plain.__code__):
         raise UsageError(
             f"the text of {plain.__name__} in {file} is not what was loaded: the file has "
             "changed since, or a tool rewrites it; load it again"
