@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tollens.report.leaks import leak_text
+from tollens.report.leaks import leak_of, leak_text
 from tollens.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def verdict_table(rows: Sequence[tuple[str, Verdict]], *, title: str | None = No
             Text(str(verdict.claim)),
             Text(verdict.outcome.name, STYLES[verdict.outcome]),
             "none, proof" if verdict.exact else f"{verdict.pairs:,}",
-            leak_text(verdict.epsilon_lower),
+            leak_of(verdict),
             f"{verdict.seconds:.2f}",
         )
     return table
