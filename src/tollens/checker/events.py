@@ -19,6 +19,7 @@ from tollens.checker.integration import Integrator, enclosure
 from tollens.checker.machine import Limits, explore
 from tollens.checker.patterns import Between, Equals, Items, Pattern, matched, read_event
 from tollens.checker.program import Program
+from tollens.checker.reach import CLOSED
 
 MAX_ROUNDS = 10_000
 BITS = 96
@@ -31,15 +32,16 @@ def bounds(
 ) -> Bounds:
     """(lower, upper): P(event) is at least `lower` on likely data, at most `upper` on the other."""
     patterns = read_event(witness)
-    given = entries(proof, "the proof", allowed=("kind", "rounds", "rounds_other"))
+    given = entries(proof, "the proof", allowed=("kind", "rounds", "rounds_other", "small"))
     if given["kind"] != "paths":
         raise CertificateError("events are proved by paths")
     rounds = whole(given["rounds"], "rounds", MAX_ROUNDS)
     rounds_other = whole(given["rounds_other"], "rounds_other", MAX_ROUNDS)
+    small = whole(given["small"], "small", MAX_ROUNDS)
     integrator = Integrator()
-    finished = explore(program, likely, Limits(rounds, seconds=seconds)).paths
+    finished = explore(program, likely, Limits(rounds, small, seconds=seconds)).paths
     lower = total((path for path in finished if path.finished), patterns, integrator)[0]
-    every = explore(program, other, Limits(rounds_other, seconds=seconds)).paths
+    every = explore(program, other, Limits(rounds_other, small, seconds=seconds)).paths
     upper = total(every, patterns, integrator)[1]
     return lower, upper
 
@@ -47,10 +49,15 @@ def bounds(
 def total(paths: Iterable[Path], patterns: Sequence[Pattern], integrator: Integrator) -> Bounds:
     """Bounds of the probability to take one of the paths and to end in the event.
 
-    A path that was cut counts as if it ended there, unless it cannot.
+    A path that was cut counts as if it ended there, unless it cannot: because of its reach, or
+    because `paths` are all that there are and none of those that finished does.
     """
     low = high = Fraction(0)
-    for path in paths:
+    known = tuple(paths)
+    finished = any(path.finished and ends(path, patterns) for path in known)
+    for path in known:
+        if path.reach == CLOSED and not finished:
+            continue
         for constraints in ends(path, patterns):
             below, above = probability(path.draws, (*path.constraints, *constraints), integrator)
             least, most = weight(path, integrator)

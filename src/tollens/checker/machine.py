@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from tollens.checker.draws import Path, Segment
 from tollens.checker.errors import Refusal, Refused
@@ -18,17 +19,21 @@ from tollens.checker.form import symbol
 from tollens.checker.liveness import live
 from tollens.checker.operations import MISSING, OPERATIONS
 from tollens.checker.program import LIBRARY, Instruction, Program
-from tollens.checker.reach import Reach
-from tollens.checker.retiring import path, retire
+from tollens.checker.reach import CLOSED, Reach
+from tollens.checker.retiring import Reached, path, retire
 from tollens.checker.state import Frame, State, Value
 from tollens.checker.values import Fault
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a program is followed: heads of loops in a row, paths, instructions, seconds."""
+    """How far a program is followed: heads of loops in a row, paths, instructions, seconds.
+
+    Runs of a probability below 2^-small are cut.
+    """
 
     rounds: int = 10_000
+    small: int = 10_000
     paths: int = 20_000
     steps: int = 5_000_000
     seconds: float | None = None
@@ -45,6 +50,9 @@ class Exploration:
     def complete(self) -> bool:
         """Whether every path was followed to its end."""
         return all(each.finished for each in self.paths)
+
+
+MOST_TURNED = 20_000
 
 
 class _Running:
@@ -72,20 +80,33 @@ class Explorer:
         self._found: list[Path] = []
         self._frontier: dict[object, State] = {0: self._machine.start(data)}
         self._rounds = 0
+        self._turned: set[object] = set()
+        self._dropped: dict[Reached, Fraction] = {}
+        self._open = False
 
     def to(self, rounds: int) -> Exploration:
         """Pass up to so many heads of loops in a row, counted from the start."""
         while self._frontier and self._rounds < rounds and not self._over():
             self._rounds += 1
             self._turn()
-        cut = [path(state, None, self._reach.of(state)) for state in self._frontier.values()]
-        return Exploration((*self._found, *cut), self._rounds)
+        closed = not self._open and self._turned.issuperset(self._frontier)
+        cut = [
+            path(state, None, CLOSED if closed else self._reach.of(state))
+            for state in self._frontier.values()
+        ]
+        small = [Path(mass, (), (), None, False, reach) for reach, mass in self._dropped.items()]
+        return Exploration((*self._found, *cut, *small), self._rounds)
 
     def _over(self) -> bool:
         return self._machine.over(len(self._found) + len(self._frontier))
 
     def _turn(self) -> None:
-        """Take every run to the next head; join those that go on alike."""
+        """Take every run to the next head; join those that go on alike.
+
+        Once every state has had its turn before, no end is new: the runs are closed.
+        """
+        if len(self._turned) < MOST_TURNED:
+            self._turned |= self._frontier.keys()
         following: dict[object, State] = {}
         for state in self._frontier.values():
             for stopped, output in self._machine.run(state, lambda _: True):
@@ -99,7 +120,19 @@ class Explorer:
                     following[key].join(stopped)
                 else:
                     following[key] = stopped
-        self._frontier = following
+        self._frontier = {
+            key: state for key, state in following.items() if not self._small(key, state)
+        }
+
+    def _small(self, key: object, state: State) -> bool:
+        """Cut a run that is hardly ever taken; only its probability and its reach are kept."""
+        mass = state.mass * sum(state.spent.values())
+        if mass.numerator << self._machine.limits.small >= mass.denominator:
+            return False
+        self._open = self._open or key not in self._turned
+        reach = self._reach.of(state)
+        self._dropped[reach] = self._dropped.get(reach, Fraction(0)) + mass
+        return True
 
 
 def segments(

@@ -19,6 +19,11 @@ from tollens.checker.state import State
 
 Interval = tuple[Fraction | None, Fraction | None]
 ANYTHING = "anything"
+"""Nothing is known of what a run may return."""
+
+CLOSED = "closed"
+"""A run returns nothing else than finished runs do: all its later states were seen before."""
+
 Run = Callable[[State], Iterator[tuple[State, object]]]
 
 

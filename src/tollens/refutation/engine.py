@@ -1,44 +1,28 @@
-"""The search for a proof: engines in the order of their cost, on one pair after the other."""
+"""The search for a proof: engines in the order of their cost, the first proof ends it.
+
+An engine is a function of a `Task` that gives an `Attempt`. Whatever an engine finds is a
+certificate, which the independent checker has to confirm before anybody believes it.
+"""
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 
-from tollens.checker import CertificateError, verify
 from tollens.checker.compiling import compile_text
 from tollens.checker.errors import Refused
-from tollens.checker.patterns import write
-from tollens.checker.program import Program
 from tollens.refutation import program as texts
-from tollens.refutation.documents import certificate
-from tollens.refutation.events import Candidate, best_event
-from tollens.refutation.found import Found, Json, Progress, Step
-from tollens.refutation.objectives import Objective, objective
+from tollens.refutation.by_events import by_balls, by_events
+from tollens.refutation.found import Found, Json, Progress
+from tollens.refutation.objectives import objective
+from tollens.refutation.task import Attempt, Task
 from tollens.relations import Relation
 
-ENGINES = ("auto", "events", "moments", "martingale", "balls")
-PAIRS = 12
-"""So many pairs are looked at before the largest leak is certified; more if none is broken."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """What is to be refuted: a program, its text, a claim in exact form, and the pairs."""
-
-    program: Program
-    text: str
-    claim: Json
-    objective: Objective
-    pairs: Relation
-    deadline: float
-
-    @property
-    def orders(self) -> Sequence[bool]:
-        """The orders of a pair that the claim binds; True swaps x and x'."""
-        return (False,) if self.claim["ordered"] else (False, True)
+_ENGINES: Mapping[str, Callable[[Task], Attempt]] = {
+    "events": by_events,
+    "balls": by_balls,
+}
+ENGINES = ("auto", *_ENGINES)
+"""What `engine` may be."""
 
 
 def search(
@@ -57,62 +41,38 @@ def search(
         program = compile_text(source.text, source.name)
     except Refused as refused:
         return Found(refusals=refused.findings)
-    task = Task(program, source.text, claim, objective(claim), pairs, deadline)
-    return _by_events(task, progress)
-
-
-def _by_events(task: Task, progress: Progress | None) -> Found:
-    best: tuple[Candidate, int] | None = None
-    refused: Refused | None = None
-    for i in range(len(task.pairs)):
-        if time.monotonic() > task.deadline:
-            break
-        pair = task.pairs[i]
+    task = Task(program, source.text, claim, objective(claim), pairs, deadline, progress)
+    attempts: list[Attempt] = []
+    refused_by: Refused | None = None
+    for name in _ENGINES if engine == "auto" else (engine,):
         try:
-            found = best_event(
-                task.program, pair.x, pair.x_prime, task.objective, task.orders, task.deadline
-            )
-        except Refused as error:
-            refused = error
-            continue
-        except CertificateError as error:
-            return Found(notes=(f"events: {error}",))
-        if found is not None and (best is None or found.value > best[0].value):
-            best = (found, i)
-        if progress is not None:
-            progress(Step("events", i + 1, len(task.pairs), best[0].value if best else 0.0))
-        if best is not None and best[0].value > task.objective.bound and i + 1 >= PAIRS:
+            attempts.append(_ENGINES[name](task))
+        except Refused as refusal:
+            refused_by = refusal
             break
-        if best is not None and best[0].value == math.inf:
+        if attempts[-1].document is not None or task.late:
             break
-    late = time.monotonic() > task.deadline
-    if best is None:
-        return Found(refusals=refused.findings if refused else (), timed_out=late)
-    candidate, i = best
-    pair = task.pairs[i]
-    event: Json = {"kind": "event", "patterns": [write(p) for p in candidate.patterns]}
-    side = "x_prime" if candidate.swapped else "x"
-    lower, upper = candidate.lower, candidate.upper
-    found = Found(
-        best_epsilon=task.objective.epsilon(float(lower), float(upper)),
-        pair=pair,
-        engine="events",
-        timed_out=late,
-        witness={"event": event["patterns"], "likely_under": side},
+    return _found(attempts, refused_by, late=task.late)
+
+
+def _found(attempts: list[Attempt], refused: Refused | None, *, late: bool) -> Found:
+    """What the attempts come to: the proof, or else the best that any of them saw."""
+    made = [attempt for attempt in attempts if attempt.pair is not None]
+    best = max(
+        made, key=lambda attempt: (attempt.document is not None, attempt.value), default=None
     )
-    document = certificate(
-        task.text, task.program, task.claim, task.objective, task.pairs.exact, pair,
-        candidate.swapped, "events", event,
-        {"kind": "paths", "rounds": candidate.rounds[0], "rounds_other": candidate.rounds[1]},
-        lower, upper,
-    )  # fmt: skip
-    try:
-        verify(document)
-    except CertificateError as error:
-        return Found(
-            best_epsilon=found.best_epsilon, pair=pair, engine="events", timed_out=late,
-            notes=(f"events: the best event proves nothing: {error}",), witness=found.witness,
-        )  # fmt: skip
+    notes = tuple(f"{each.engine}: {each.note}" for each in attempts if each.note)
+    refusals = refused.findings if refused is not None else ()
+    if best is None:
+        return Found(notes=notes, refusals=refusals, timed_out=late)
+    events = [attempt.event for attempt in made if attempt.event is not None]
     return Found(
-        document, found.best_epsilon, pair, "events", timed_out=late, witness=found.witness
+        certificate=best.document,
+        best_epsilon=best.epsilon,
+        pair=best.pair,
+        engine=best.engine,
+        notes=notes,
+        refusals=refusals,
+        timed_out=late and best.document is None,
+        witness=best.event or next(iter(events), None),
     )

@@ -32,6 +32,9 @@ SOME_SHAPES = 72
 ROUNDS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 """How far loops are followed, one after the other, until it does not pay any more."""
 
+SMALL, NEVER = 48, 10_000
+"""Loops are left, once their probability falls below 2^-SMALL; other runs never."""
+
 CONFINED = 4
 """Of so many shapes, the numbers that depend on draws are confined to intervals."""
 
@@ -49,7 +52,7 @@ class Candidate:
     """An event on one pair of inputs: `value` is the parameter it implies, in floats.
 
     `lower` bounds its probability on the likely side from below, `upper` that on the other from
-    above, with all paths that were cut; `rounds` are those of the two sides.
+    above, with all paths that were cut; `rounds` are those of the two sides, `small` as in `Limits`.
     """
 
     value: float
@@ -58,18 +61,25 @@ class Candidate:
     lower: Fraction
     upper: Fraction
     rounds: tuple[int, int]
+    small: int
 
 
 def best_event(
     program: Program, x: object, x_prime: object, objective: Objective, orders: Sequence[bool],
-    deadline: float,
+    deadline: float, *, normal: bool = False,
 ) -> Candidate | None:  # fmt: skip
     """The event of largest leak that the search finds on a pair, in the orders asked for.
 
-    Loops are followed further as long as that pays.
+    Loops are followed further as long as that pays. `normal` says whether normal draws are
+    expected (their probabilities are balls) or refused with `NoIntegral`.
     """
-    limits = Limits(paths=_PATHS, steps=_STEPS, seconds=max(0.0, deadline - time.monotonic()))
-    measure, laws = Measure(), Laws()
+    limits = Limits(
+        small=SMALL if program.loops else NEVER,
+        paths=_PATHS,
+        steps=_STEPS,
+        seconds=max(0.0, deadline - time.monotonic()),
+    )
+    measure, laws = Measure(normal=normal), Laws()
     both = [Side(program, data, limits, measure, laws) for data in (x, x_prime)]
     best: Candidate | None = None
     for rounds in ROUNDS if program.loops else (limits.rounds,):
@@ -79,7 +89,7 @@ def best_event(
         before = best.value if best is not None else 0.0
         for swapped in orders:
             found = _Search(both[swapped], both[not swapped], objective, deadline).best(swapped)
-            if found is not None and (best is None or found.value > best.value):
+            if found is not None and (best is None or found.value > best.value + _GAIN / 2):
                 best = found
         after = best.value if best is not None else 0.0
         settled = after == math.inf or (0 < after < before + _GAIN)
@@ -123,7 +133,7 @@ class _Search:
         upper = min(Fraction(1), upper)
         value = self.objective(float(lower), float(upper))
         rounds = (self.likely.rounds, self.other.rounds)
-        return Candidate(value, patterns, swapped, lower, upper, rounds)
+        return Candidate(value, patterns, swapped, lower, upper, rounds, self.likely.small)
 
     def _value(self, pattern: Pattern) -> float:
         """What the search ranks by: the leak for pure claims, else the ratio."""

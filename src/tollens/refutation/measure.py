@@ -9,7 +9,7 @@ from tollens.checker.draws import Draw, Path
 from tollens.checker.events import ends
 from tollens.checker.form import Form, groups
 from tollens.checker.patterns import Pattern
-from tollens.refutation.exact import Exact
+from tollens.refutation.exact import KINDS, Exact
 
 Bounds = tuple[Fraction, Fraction]
 
@@ -22,10 +22,13 @@ class NoIntegral(Exception):  # noqa: N818 - the program is not at fault
 
 
 class Measure:
-    """Probabilities as rational bounds; what was integrated once is remembered."""
+    """Probabilities as rational bounds; what was integrated once is remembered.
 
-    def __init__(self) -> None:
-        self._exact = Exact()
+    `normal` says whether normal draws may occur.
+    """
+
+    def __init__(self, *, normal: bool = False) -> None:
+        self._exact, self._normal = Exact(), normal
         self._known: dict[object, Bounds] = {}
 
     def path(self, path: Path, patterns: Sequence[Pattern]) -> Bounds:
@@ -67,5 +70,7 @@ class Measure:
         return low, high
 
     def _integral(self, draws: tuple[Draw, ...], constraints: tuple[Form, ...]) -> Bounds:
+        if any(draw.kind not in KINDS for draw in draws):
+            raise NoIntegral("a normal draw has no exact integral")
         found = self._exact.probability(draws, constraints).enclosure(BITS)
         return max(found[0], Fraction(0)), min(found[1], ONE)

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from tollens.quantity import logarithm, rational
+
+Array = NDArray[np.float64]
 
 ORDERS = tuple(Fraction(k, 4) for k in range(5, 257))
 """The Rényi orders that are tried against zCDP."""
@@ -108,12 +111,9 @@ def objective(claim: dict[str, object]) -> Objective:
     return Objective(kind, value("epsilon"))
 
 
-def _renyi(p: float, q: float, orders: np.ndarray) -> np.ndarray:
+def _renyi(p: float, q: float, orders: Array) -> Array:
     """Rényi divergences of two Bernoulli laws."""
     with np.errstate(divide="ignore"):
         first = orders * np.log(p) + (1 - orders) * np.log(q)
         second = orders * np.log1p(-min(p, 1.0)) + (1 - orders) * np.log1p(-q)
-    return np.logaddexp(first, second) / (orders - 1)
-
-
-
+    return np.asarray(np.logaddexp(first, second) / (orders - 1))

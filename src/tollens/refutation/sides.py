@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from tollens.checker.draws import Path
-from tollens.checker.events import out_of_reach
+from tollens.checker.events import ends, out_of_reach
 from tollens.checker.form import Form
 from tollens.checker.machine import Explorer, Limits
 from tollens.checker.patterns import Anything, Pattern, matched
 from tollens.checker.program import Program
+from tollens.checker.reach import CLOSED
 from tollens.refutation.laws import Laws, Tail
 from tollens.refutation.measure import Bounds, Measure
 from tollens.refutation.shapes import Shape, found_at, may_match, shape_of
@@ -27,6 +28,7 @@ class Side:
     ) -> None:
         self._explorer = Explorer(program, data, limits)
         self._measure, self._laws = measure, laws
+        self.small = limits.small
         self.follow(0)
 
     def follow(self, rounds: int) -> None:
@@ -49,7 +51,14 @@ class Side:
     def cut(self, patterns: Sequence[Pattern]) -> Fraction:
         """An upper bound of the probability that paths that were cut end in an event."""
         bound = Fraction(0)
+        ended = None
         for i, path in enumerate(self.cuts):
+            if path.reach == CLOSED:
+                if ended is None:
+                    near = (each for pattern in patterns for each in self.near(pattern))
+                    ended = any(ends(each, patterns) for each in near)
+                if not ended:
+                    continue
             if all(out_of_reach(pattern, path.reach) for pattern in patterns):
                 continue
             if i not in self._cut_masses:
@@ -63,7 +72,11 @@ class Side:
         for pattern in patterns:
             if pattern not in self._known:
                 each = [self._measure.path(path, (pattern,)) for path in self.near(pattern)]
-                self._known[pattern] = sum(b for b, _ in each), sum(a for _, a in each)
+                nothing = Fraction(0)
+                self._known[pattern] = (
+                    sum((below for below, _ in each), nothing),
+                    sum((above for _, above in each), nothing),
+                )
             low, high = low + self._known[pattern][0], high + self._known[pattern][1]
         return low, high
 
