@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from tollens.checker import claims, documents, events, relations
+from tollens.checker import claims, documents, events, martingale, relations
 from tollens.checker.compiling import compile_text
 from tollens.checker.errors import CertificateError, Refused
 from tollens.checker.program import Program
@@ -28,6 +28,7 @@ _KEYS = (
 Check = Callable[[Program, object, object, object, object, float], tuple[Fraction, Fraction]]
 _KINDS: dict[str, Check] = {
     "events": events.bounds,
+    "martingale": martingale.bounds,
 }
 
 
@@ -90,13 +91,15 @@ def verify(certificate: str | Path | dict[str, object], *, seconds: float = SECO
     likely, other = (x, x_prime) if side == "x" else (x_prime, x)
     lower = documents.rational(given["lower"], "lower")
     upper = documents.rational(given["upper"], "upper")
-    claims.contradict(claim, given["hint"], lower, upper, engine in ("events", "balls"))
+    witness = given["witness"]
+    unit = engine in ("events", "balls") or (
+        isinstance(witness, dict) and witness.get("unit") is True
+    )
+    claims.contradict(claim, given["hint"], lower, upper, unit)
     claims.certified(claim, given["epsilon"], lower, upper)
     program, name = _program(given["program"])
     try:
-        low, high = _KINDS[engine](
-            program, likely, other, given["witness"], given["proof"], seconds
-        )
+        low, high = _KINDS[engine](program, likely, other, witness, given["proof"], seconds)
     except Refused as refusal:
         raise CertificateError(f"the program: {refusal}") from None
     except RecursionError:

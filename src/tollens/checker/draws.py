@@ -33,9 +33,11 @@ class Path:
 
     It is taken with probability `mass * spent * P(all constraints >= 0)`: `mass` is the product of
     the probabilities of its discrete draws, `spent` stands for draws on which its end does not
-    depend, and symbol i of the forms is `draws[i]`. `output` is what it returns. A path that was
-    cut has no output and is not `finished`; `reach` is an interval that holds whatever it may still return, or "closed" if that
-    is nothing that no finished path returns, or "anything".
+    depend, and symbol i of the forms is `draws[i]`. `output` is what it returns.
+
+    A path that was cut has no output and is not `finished`. Its `reach` is an interval that holds
+    whatever it may still return, or "closed" if that is nothing that no finished path returns, or
+    "anything".
     """
 
     mass: Fraction

@@ -134,23 +134,11 @@ class Expressions:
                 self.expression(node.right)
                 self.emit("BINARY", self.operator(node.op, node), node)
             case ast.BoolOp():
-                end = self.label()
-                for value in node.values[:-1]:
-                    self.expression(value)
-                    self.jump("AND" if isinstance(node.op, ast.And) else "OR", end, node)
-                self.expression(node.values[-1])
-                self.place(end)
+                self.boolean(node)
             case ast.Compare():
                 self.comparison(node)
             case ast.IfExp():
-                otherwise, end = self.label(), self.label()
-                self.expression(node.test)
-                self.jump("BRANCH", otherwise, node)
-                self.expression(node.body)
-                self.jump("JUMP", end, node)
-                self.place(otherwise)
-                self.expression(node.orelse)
-                self.place(end)
+                self.conditional(node)
             case ast.List() | ast.Tuple():
                 for item in node.elts:
                     self.expression(item)
@@ -160,15 +148,8 @@ class Expressions:
                 for value in node.values:
                     self.expression(value)
                 self.emit("DICT", keys, node)
-            case ast.Subscript(slice=ast.Slice(lower=lower, upper=upper, step=None)):
-                self.expression(node.value)
-                self.optional(lower, node)
-                self.optional(upper, node)
-                self.emit("SLICE", None, node)
-            case ast.Subscript() if not isinstance(node.slice, ast.Slice):
-                self.expression(node.value)
-                self.expression(node.slice)
-                self.emit("INDEX", None, node)
+            case ast.Subscript():
+                self.subscript(node)
             case ast.ListComp() | ast.GeneratorExp():
                 self.comprehension(node)
             case ast.Call():
@@ -177,6 +158,39 @@ class Expressions:
                 what = type(node).__name__.lower()
                 self.refuse(node, *_EXPRESSIONS.get(type(node), (f"this {what}", "")))
                 self.emit("CONST", None, node)
+
+    def boolean(self, node: ast.BoolOp) -> None:
+        """`and` and `or`, which leave the value that decided."""
+        end = self.label()
+        for value in node.values[:-1]:
+            self.expression(value)
+            self.jump("AND" if isinstance(node.op, ast.And) else "OR", end, node)
+        self.expression(node.values[-1])
+        self.place(end)
+
+    def conditional(self, node: ast.IfExp) -> None:
+        """`body if test else orelse`."""
+        otherwise, end = self.label(), self.label()
+        self.expression(node.test)
+        self.jump("BRANCH", otherwise, node)
+        self.expression(node.body)
+        self.jump("JUMP", end, node)
+        self.place(otherwise)
+        self.expression(node.orelse)
+        self.place(end)
+
+    def subscript(self, node: ast.Subscript) -> None:
+        """An item or a slice without a step."""
+        self.expression(node.value)
+        if isinstance(node.slice, ast.Slice):
+            if node.slice.step is not None:
+                self.refuse(node, *_EXPRESSIONS[ast.Subscript])
+            self.optional(node.slice.lower, node)
+            self.optional(node.slice.upper, node)
+            self.emit("SLICE", None, node)
+        else:
+            self.expression(node.slice)
+            self.emit("INDEX", None, node)
 
     def operator(self, op: ast.operator, node: ast.AST) -> str:
         """The text of an operator."""
@@ -355,17 +369,7 @@ class Expressions:
             ):
                 self._quantifier(node.args[0], name == "any")
             case ast.Name(id=name) if name in _REDUCERS and not node.keywords:
-                several = name in ("max", "min") and len(node.args) > 1
-                for argument in node.args:
-                    self.expression(argument)
-                if several:
-                    self.emit("TUPLE", len(node.args), node)
-                elif name == "sum" and len(node.args) == 1:
-                    self.emit("CONST", Fraction(0), node)
-                elif len(node.args) != 1 + (name == "sum"):
-                    self.refuse(node, f"{name} with these arguments", "")
-                self.called.add(LIBRARY + name)
-                self.emit("CALL", LIBRARY + name, node)
+                self.reducer(name, node)
             case ast.Name(id=name) if name in BUILTINS and not node.keywords:
                 for argument in node.args:
                     self.expression(argument)
@@ -382,6 +386,20 @@ class Expressions:
                 what = ast.unparse(node.func)[:60]
                 self.refuse(node, f"a call of {what}", _CALLS.get(what.split(".")[0], _CALL))
                 self.emit("CONST", None, node)
+
+    def reducer(self, name: str, node: ast.Call) -> None:
+        """A call of max, min, sum, abs, any or all, which the library has in the subset."""
+        several = name in ("max", "min") and len(node.args) > 1
+        for argument in node.args:
+            self.expression(argument)
+        if several:
+            self.emit("TUPLE", len(node.args), node)
+        elif name == "sum" and len(node.args) == 1:
+            self.emit("CONST", Fraction(0), node)
+        elif len(node.args) != 1 + (name == "sum"):
+            self.refuse(node, f"{name} with these arguments", "")
+        self.called.add(LIBRARY + name)
+        self.emit("CALL", LIBRARY + name, node)
 
     def arguments(self, node: ast.Call, names: tuple[str, ...], optional: int, called: str) -> None:
         """The arguments of a call in the order of the parameters; one left out is marked."""

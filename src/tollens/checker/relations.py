@@ -54,7 +54,7 @@ def _queries(x: object, x_prime: object, by: Fraction, change: object) -> bool:
     assert isinstance(x_prime, list | tuple)  # noqa: S101 - of the type of x
     if len(x) != len(x_prime) or not all(isinstance(v, Fraction) for v in (*x, *x_prime)):
         return False
-    moved = [abs(a - b) for a, b in zip(x, x_prime, strict=True) if a != b]
+    moved = [abs(Fraction(a - b)) for a, b in zip(x, x_prime, strict=True) if a != b]
     return bool(max(moved) <= by and (change == "all" or len(moved) == 1))
 
 
@@ -76,7 +76,7 @@ def _add_remove(x: object, x_prime: object, by: Fraction, change: object) -> boo
 def _substitute(x: object, x_prime: object, by: Fraction, change: object) -> bool:
     if not isinstance(x, list) or not isinstance(x_prime, list) or len(x) != len(x_prime):
         return False
-    return sum(a != b for a, b in zip(x, x_prime, strict=True)) == 1
+    return len([a for a, b in zip(x, x_prime, strict=True) if a != b]) == 1
 
 
 _CHANGES = ("all", "one")
