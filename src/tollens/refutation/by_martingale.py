@@ -28,7 +28,11 @@ def by_martingale(task: Task) -> Attempt:
     factor = parameters["epsilon"].exp_upper()
     delta = parameters["delta"].upper() if "delta" in parameters else Fraction(0)
     best = Attempt(name, "no polynomial bounds were found")
-    for i, pair in task.each_pair(name, lambda: best.value):
+
+    def value() -> float:
+        return best.value
+
+    for i, pair in task.each_pair(name, value):
         if i >= PAIRS:
             break
         for swapped in task.orders:

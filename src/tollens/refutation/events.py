@@ -52,7 +52,8 @@ class Candidate:
     """An event on one pair of inputs: `value` is the parameter it implies, in floats.
 
     `lower` bounds its probability on the likely side from below, `upper` that on the other from
-    above, with all paths that were cut; `rounds` are those of the two sides, `small` as in `Limits`.
+    above, with all paths that were cut. `rounds` are those of the two sides, `small` is that of
+    `Limits`.
     """
 
     value: float
