@@ -24,7 +24,7 @@ import click
 
 import tollens
 from tollens import cli, cli_options
-from tollens.settings import KEYS, MONITOR_KEYS, Key
+from tollens.settings import ALL_OF_CHECK, KEYS, MONITOR_KEYS, Key
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "benchmarks" / "results" / "bench.md"
@@ -63,7 +63,10 @@ def command_line() -> str:
         "The file is the nearest `tollens.toml`, or `pyproject.toml` with a table "
         "`[tool.tollens]`, in the working folder or above it; `--config FILE` names another. "
         "An unknown key is an error, with a suggestion.",
-        _table(("key", "environment", "value", "default", "meaning"), _settings(KEYS, "TOLLENS_")),
+        _table(
+            ("key", "environment", "value", "default", "meaning"),
+            _settings(ALL_OF_CHECK, "TOLLENS_"),
+        ),
         "`tollens monitor` reads a table of its own, `[tool.tollens.monitor]`, because its alpha "
         "and its method mean something else. `store`, `delta`, `seed`, `workers` and `timeout` may "
         "also stand in `[tool.tollens]` and in variables such as `TOLLENS_STORE`. A relative path "
@@ -247,6 +250,14 @@ def unrefuted() -> str:
 def undecided() -> str:
     """A verdict on a mechanism that shows nothing random."""
     return _shown(_constant, "constant")
+
+
+def proved() -> str:
+    """A verdict with a proof."""
+    from tollens.zoo.programs import get
+
+    verdict = tollens.refute(get("L1").function, "epsilon=1", neighbours=(1, 0))
+    return f"```text\n{verdict}\n```"
 
 
 def reasons() -> str:
@@ -563,6 +574,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "example": example,
     "unrefuted": unrefuted,
     "undecided": undecided,
+    "proved": proved,
     "reasons": reasons,
     "bench": bench,
     "peers": peers,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import importlib.util
 import inspect
 import re
@@ -234,5 +235,7 @@ def test_the_page_on_verdicts_explains_every_key_of_the_json_and_every_label():
     assert isinstance(verdict, Verdict)
     for key in verdict.to_dict():
         assert f"| `{key}` |" in page, key
-    for label, _ in verdict.lines()[1:]:
+    get = importlib.import_module("tollens.zoo.programs").get
+    proved = tollens.refute(get("L1").function, "epsilon=1", neighbours=(1, 0))
+    for label, _ in (*verdict.lines()[1:], *proved.lines()[1:]):
         assert f"\n**{label}**\n" in page, label
