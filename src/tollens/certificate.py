@@ -15,11 +15,12 @@ from tollens.checker.certificate import verify as check
 from tollens.checker.enclosures import ln_bounds
 from tollens.checker.errors import CertificateError as Fault
 from tollens.errors import CertificateError, UsageError
-from tollens.event import event_of, exact_words
+from tollens.event import exact_words
 from tollens.exact import claim_words
 from tollens.rounding import exact_down
 from tollens.serial import number_from_json, parse_json
 from tollens.witness import ProvedWitness
+from tollens.witness_words import witness_words
 
 Json = dict[str, object]
 
@@ -296,7 +297,7 @@ def _checked(text: str) -> Verified:
     program = document["program"]
     likely, other = found.lower, found.upper
     witness = document["witness"]
-    kind, said = _witness_words(witness)
+    kind, said = witness_words(witness)
     return Verified(
         claim=claim_words(found.claim),
         mechanism=found.program,
@@ -310,13 +311,6 @@ def _checked(text: str) -> Verified:
         epsilon=found.epsilon,
         grade=str(getattr(found, "grade", GRADES[0])),
     )
-
-
-def _witness_words(witness: object) -> tuple[str, str]:
-    """The kind and the words of a witness that was checked."""
-    if isinstance(witness, dict) and witness.get("kind") == "event":
-        return "proved event", str(event_of(witness))
-    return "proved mean", "a function f >= 0 of the output, in the certificate"
 
 
 def _file(path: Path) -> str:
