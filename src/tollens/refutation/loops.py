@@ -9,13 +9,13 @@ from fractions import Fraction
 
 from tollens.checker.draws import Draw
 from tollens.checker.form import Form
+from tollens.checker.liveness import live
 from tollens.checker.machine import segments
 from tollens.checker.martingale import Known
 from tollens.checker.polynomials import Polynomial
 from tollens.checker.program import Program
 from tollens.checker.transitions import Step, System, is_integer
 from tollens.refutation.invariants import invariants, least
-from tollens.refutation.liveness import live_names
 
 _INTEGERS = 8
 _GRID = (-2, -1, 0, 1, 2, 3)
@@ -90,9 +90,9 @@ def read_loops(program: Program, data: object, *, pieces: bool, finer: bool, pai
     that bounds may differ between the parts; `finer` divides them further, where the means change
     their form. `pairs` asks for invariants about pairs of variables too.
     """
-    live = live_names(program)
-    opened = opened_names(program, data, live)
-    kept = {head: sorted(names - set(opened[head])) for head, names in live.items()}
+    needed = needed_names(program)
+    opened = opened_names(program, data, needed)
+    kept = {head: sorted(names - set(opened[head])) for head, names in needed.items()}
     system = System(program, data, opened, kept, {})
     if pieces:
         heads = dict.fromkeys(_decided(system), ())
@@ -102,13 +102,29 @@ def read_loops(program: Program, data: object, *, pieces: bool, finer: bool, pai
     return Loops(system, tuple(invariants(system, pairs=pairs)))
 
 
+def needed_names(program: Program) -> dict[int, frozenset[str]]:
+    r"""For each head of a `while` loop of the program's own function, the names that matter there.
+
+    >>> from tollens.checker.compiling import compile_text
+    >>> text = "def f(x):\n    y = x\n    while x > 0:\n        y = 1\n        x -= y\n    return x"
+    >>> {head: sorted(names) for head, names in needed_names(compile_text(text, "f")).items()}
+    {0: ['x']}
+    """
+    code = program.functions[program.name].instructions
+    return {
+        here.arg: names
+        for here, names in zip(code, live(code), strict=False)
+        if here.op == "HEAD" and isinstance(here.arg, int)
+    }
+
+
 def opened_names(
-    program: Program, data: object, live: Mapping[int, frozenset[str]]
+    program: Program, data: object, needed: Mapping[int, frozenset[str]]
 ) -> dict[int, list[str]]:
     """The names that must be open: numbers that are not the same at each visit of a head."""
-    opened: dict[int, set[str]] = {head: set() for head in live}
+    opened: dict[int, set[str]] = {head: set() for head in needed}
     while True:
-        found = _changing(program, data, live, opened)
+        found = _changing(program, data, needed, opened)
         if found is None:
             return {head: sorted(names) for head, names in opened.items()}
         opened[found[0]].add(found[1])
@@ -117,7 +133,7 @@ def opened_names(
 def _changing(
     program: Program,
     data: object,
-    live: Mapping[int, frozenset[str]],
+    needed: Mapping[int, frozenset[str]],
     opened: Mapping[int, set[str]],
 ) -> tuple[int, str] | None:
     """A head and a name that must be open there too."""
@@ -129,7 +145,7 @@ def _changing(
         head = reached.head
         if head is None:
             continue
-        kept = {n: v for n, v in reached.values if n in live[head] and n not in opened[head]}
+        kept = {n: v for n, v in reached.values if n in needed[head] and n not in opened[head]}
         for name, value in kept.items():
             if isinstance(value, Form) or (
                 isinstance(value, Fraction)
