@@ -294,6 +294,10 @@ def _checked(text: str) -> Verified:
         document = documents.parse(text)
     except Fault as fault:
         raise CertificateError(str(fault)) from None
+    except Exception as error:
+        raise CertificateError(
+            f"the certificate cannot be gone through: {type(error).__name__}"
+        ) from error
     program = document["program"]
     likely, other = found.lower, found.upper
     witness = document["witness"]

@@ -380,5 +380,5 @@ def test_zoo_list_show_and_its_errors():
 
 def test_help_names_every_command():
     text = run("--help").stdout
-    for command in ("audit", "check", "zoo"):
+    for command in ("audit", "refute", "verify", "check", "zoo"):
         assert command in text

@@ -39,6 +39,10 @@ def recorded(mechanism, claim="epsilon=1", **settings):
     return verdict, recorder.document
 
 
+def above(output):
+    return bool(output[0] > 1)
+
+
 CASES = {
     "refuted": (count, {}),
     "to the budget": (count, {"until": "budget"}),
@@ -48,6 +52,7 @@ CASES = {
     "approx": (count, {"claim": "epsilon=1, delta=0.01"}),
     "curved": (count, {"claim": "mu=2", "budget": 150}),
     "another delta": (count, {"delta": 0.001}),
+    "given event": (vector, {"witness": above}),
 }
 
 
@@ -221,3 +226,18 @@ def small_document():
 
         _SMALL.append(recorded(bit, budget=60, neighbours=(0, 1), alpha=0.5)[1])
     return _SMALL[0]
+
+
+@pytest.mark.parametrize("side", ["x", "x_prime"])
+def test_marks_of_a_given_event_must_fit(side):
+    _, document = recorded(vector, witness=above, budget=100)
+    data = json.loads(document)
+    assert data["given"] == "above(output)"
+    for change in (lambda marks: marks[:-1], lambda marks: [not mark for mark in marks]):
+        changed = json.loads(document)
+        changed[side]["marks"] = change(changed[side]["marks"])
+        with pytest.raises(UsageError, match="evidence"):
+            rescore(json.dumps(changed))
+    del data[side]["marks"]
+    with pytest.raises(UsageError, match="not marked"):
+        rescore(json.dumps(data))

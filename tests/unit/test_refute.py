@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import json
 import math
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tollens
 from tollens import noise
@@ -43,9 +46,14 @@ def declared(data):
     return data + noise.laplace(0.5)
 
 
+@functools.cache
+def some_proof():
+    return tollens.refute(half_scale, "epsilon=1", neighbours=PAIR)
+
+
 @pytest.fixture(scope="module")
 def proved():
-    return tollens.refute(half_scale, "epsilon=1", neighbours=PAIR)
+    return some_proof()
 
 
 @pytest.fixture
@@ -221,11 +229,11 @@ class TestCertificates:
         path = tmp_path / "c.json"
         path.write_text(json.dumps(document))
         expected = proved.evidence.verified
-        for given in (
+        for form in (
             path, str(path), json.dumps(document), document, proved.evidence, proved,
             proved.to_json(), json.loads(proved.to_json()),
         ):  # fmt: skip
-            assert tollens.verify(given) == expected
+            assert tollens.verify(form) == expected
 
     def test_what_is_verified(self, proved):
         found = tollens.verify(proved)
@@ -246,9 +254,9 @@ class TestCertificates:
     def test_a_verdict_without_a_proof(self):
         verdict = tollens.refute(right_scale, "epsilon=1", neighbours=PAIR)
         assert not verdict.refuted
-        for given in (verdict, verdict.to_json()):
+        for form in (verdict, verdict.to_json()):
             with pytest.raises(CertificateError, match="rests on no proof"):
-                tollens.verify(given)
+                tollens.verify(form)
 
     def test_only_what_the_checker_confirms_can_be_evidence(self, proved):
         for key in proved.evidence.document:
@@ -258,6 +266,26 @@ class TestCertificates:
                 Certificate(document)
         with pytest.raises(CertificateError, match="no JSON"):
             Certificate({"schema": object()})
+
+    @given(st.data())
+    @settings(max_examples=150)
+    def test_whatever_stands_in_a_document_is_an_error_or_a_proof(self, data):
+        document = copy.deepcopy(some_proof().evidence.document)
+        place = document
+        key = data.draw(st.sampled_from(sorted(place)))
+        while isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans()):
+            place = place[key]
+            keys = sorted(place) if isinstance(place, dict) else range(len(place))
+            key = data.draw(st.sampled_from(list(keys)))
+        place[key] = data.draw(
+            st.sampled_from(["", "1/0", "-1", "9" * 5000, "ln 0", None, True, 0, 7, [], {}, [[]]])
+            | st.text(max_size=5)
+        )
+        try:
+            assert isinstance(tollens.verify(document), tollens.Verified)
+        except CertificateError as error:
+            assert str(error)
+            assert "cannot be gone through" not in str(error)
 
     def test_a_certificate_error_is_one_of_ours(self):
         assert issubclass(CertificateError, tollens.UsageError)
