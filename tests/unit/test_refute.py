@@ -61,10 +61,11 @@ def searching(monkeypatch):
     """Let the search come to what the test says; returns what it was asked."""
     asked = {}
 
-    def install(found):
+    def install(found, step=None):
         def search(program, claim, pairs, name, deadline, progress):
             asked.update(program=program, claim=claim, pairs=pairs, engine=name)
-            progress(Step("events", 1, 2, 0.5))
+            if step is not None:
+                progress(step)
             if isinstance(found, BaseException):
                 raise found
             return found
@@ -150,6 +151,18 @@ class TestOutcomes:
         assert (verdict.outcome, verdict.reason) == (Outcome.UNDECIDED, Reason.NO_ENGINE)
         assert "events: no Gaussians" in verdict.notes
 
+    def test_an_engine_that_went_through_all_and_saw_nothing(self, searching):
+        searching(Found(notes=("events: nothing",)), Step("events", 2, 2, 0.0))
+        verdict = tollens.refute(half_scale, "epsilon=1", neighbours=PAIR)
+        assert (verdict.outcome, verdict.reason) == (Outcome.UNREFUTED, Reason.NOT_PROVED)
+        assert verdict.evidence == Search(0.0, "events")
+
+    def test_a_mechanism_without_a_leak(self):
+        def coin(data):
+            return noise.flip(0.5)
+
+        assert tollens.refute(coin, "epsilon=0", neighbours=PAIR).reason is Reason.NOT_PROVED
+
     def test_constructs_outside_the_subset_are_named_by_file_and_line(self, searching):
         refusal = Refusal(5, "a lambda", "write a function")
         verdict = self.outcome(searching, Found(refusals=(refusal,)))
@@ -174,7 +187,7 @@ class TestOutcomes:
         assert any("the checker refuses it" in note for note in verdict.notes)
 
     def test_interruption_carries_the_best_so_far(self, searching):
-        searching(KeyboardInterrupt())
+        searching(KeyboardInterrupt(), Step("events", 1, 2, 0.5))
         with pytest.raises(Interrupted) as caught:
             tollens.refute(half_scale, "epsilon=1", neighbours=PAIR)
         verdict = caught.value.verdict
@@ -182,7 +195,7 @@ class TestOutcomes:
         assert verdict.evidence == Search(0.5, "events")
 
     def test_what_the_search_is_given(self, searching):
-        asked = searching(Found())
+        asked = searching(Found(), Step("events", 1, 2, 0.5))
         steps = []
         tollens.refute(
             half_scale, tollens.pure(0.1), neighbours=tollens.queries(2, by=0.1), engine="events",
