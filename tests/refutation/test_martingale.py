@@ -12,7 +12,7 @@ from tollens.checker.compiling import compile_text
 from tollens.checker.errors import CertificateError
 from tollens.checker.machine import Limits, explore
 from tollens.checker.martingale import bounds, read_witness
-from tollens.refutation.martingale import LEVELS, Settings, prove, refute_loops
+from tollens.refutation.martingale import CHEAP, DEAR, Search, Settings, prove
 
 HEAD = "from tollens import noise\n"
 PROGRAMS = {
@@ -302,8 +302,8 @@ def test_finer_pieces_show_more():
 def test_discrete_programs(name, x, other, degree, epsilon):
     found = prove(program(name), x, other, Settings(degree))
     assert found.epsilon >= epsilon - 1e-3
-    assert float(found.lower) <= enumerated(name, x, found.witness) + 1e-6
-    assert float(found.upper) >= enumerated(name, other, found.witness) - 1e-6
+    assert float(found.lower) <= enumerated(name, x, found.witness) + 1e-4
+    assert float(found.upper) >= enumerated(name, other, found.witness) - 1e-4
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_witnesses_in_the_unit_interval(name, factor):
     assert found.witness["unit"] is True
     assert found.lower > factor * found.upper
     assert float(found.lower) <= enumerated(name, 1, found.witness) + 1e-6 <= 1 + 1e-5
-    assert float(found.upper) >= enumerated(name, 0, found.witness) - 1e-6
+    assert float(found.upper) >= enumerated(name, 0, found.witness) - 1e-4
 
 
 def test_the_best_witness_in_the_unit_interval():
@@ -348,27 +348,18 @@ def test_the_best_witness_in_the_unit_interval():
     assert (found.lower, found.upper) == (Fraction(4, 5), Fraction(1, 5))
 
 
-def test_levels_end_with_the_first_that_breaks_the_claim():
-    broken = Fraction(28, 10)
-    found = list(refute_loops(program("walk"), 2, 1, broken, levels=LEVELS))
-    assert found[-1].lower > broken * found[-1].upper
-    assert all(one.lower <= broken * one.upper for one in found[:-1])
-    ratios = [one.lower / one.upper for one in found]
-    assert ratios == sorted(ratios)
+def test_a_search_remembers_the_loops():
+    search = Search(program("walk"), 2, 1)
+    shown = [search.best(settings).epsilon for settings in (*CHEAP, *DEAR[:2])]
+    assert shown == sorted(shown)
+    assert shown[0] == prove(program("walk"), 2, 1, CHEAP[0]).epsilon
 
 
-def test_levels_end_in_time():
+def test_a_search_ends_in_time():
     begun = time.monotonic()
-    found = list(
-        refute_loops(program("laplace walk"), 2, 1, Fraction(8), deadline=begun + 2, levels=LEVELS)
-    )
-    assert found and time.monotonic() - begun < 12
-    assert list(refute_loops(program("walk"), 2, 1, Fraction(8), deadline=begun)) == []
-
-
-def test_levels_for_a_delta():
-    (found,) = refute_loops(program("bit"), 1, 0, Fraction(3, 2), Fraction(1, 10))
-    assert found.lower > Fraction(3, 2) * found.upper + Fraction(1, 10)
+    with pytest.raises(CertificateError, match="too long"):
+        prove(program("laplace walk"), 2, 1, DEAR[-1], seconds=0.2)
+    assert time.monotonic() - begun < 5
 
 
 def test_equal_inputs_show_nothing():

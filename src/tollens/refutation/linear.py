@@ -31,6 +31,7 @@ _SETTINGS: tuple[dict[str, object], ...] = (
     {"presolve": "off", "simplex_scale_strategy": 4, "primal_feasibility_tolerance": 1e-10},
 )
 _MENDED = 40
+_LARGEST = 1500  # of a dense system: about ten seconds
 _SMALL = 1e-7
 _SILENT: Any = highspy.Highs.__base__  # `Highs` itself prints a line before it can be told not to
 
@@ -265,7 +266,7 @@ def _dense(left: dict[int, Row], b: list[Fraction], columns: list[int]) -> Row |
     size = len(columns)
     if size == 0:
         return {}
-    if len(left) != size:
+    if len(left) != size or size > _LARGEST:
         return None
     at = {i: k for k, i in enumerate(columns)}
     entries = [flint.fmpq(0)] * size**2

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from tollens.checker.draws import Draw
+from tollens.checker.errors import CertificateError
 from tollens.checker.form import Form
 from tollens.checker.liveness import live
 from tollens.checker.machine import segments
 from tollens.checker.martingale import Known
 from tollens.checker.polynomials import Polynomial
 from tollens.checker.program import Program
-from tollens.checker.transitions import Step, System, is_integer
+from tollens.checker.transitions import MOST_LOCATIONS, Step, System, is_integer
 from tollens.refutation.invariants import invariants, least
 
 _INTEGERS = 8
@@ -156,6 +157,8 @@ def _changing(
         key = repr((head, sorted(kept.items(), key=lambda item: item[0])))
         if key not in done:
             done.add(key)
+            if len(done) > MOST_LOCATIONS:
+                raise CertificateError("what is kept at the heads of loops changes without end")
             waiting += segments(program, kept, sorted(opened[head]), head)
     return None
 

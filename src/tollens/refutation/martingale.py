@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -25,7 +25,7 @@ from tollens.checker.martingale import (
     bounds,
     obligations,
 )
-from tollens.checker.polynomials import Polynomial, total, written
+from tollens.checker.polynomials import Polynomial, total, within, written
 from tollens.checker.program import Program
 from tollens.checker.transitions import Place, output_names
 from tollens.refutation.handelman import Multiples, Proof, require, unknown
@@ -53,11 +53,14 @@ class Settings:
     pairs: bool = True
 
 
-LEVELS = (
-    *(Settings(degree) for degree in range(1, 6)),
+CHEAP = tuple(Settings(degree) for degree in range(1, 4))
+"""Less than half a second each, with two or three variables."""
+
+DEAR = (
+    *(Settings(degree) for degree in range(4, 6)),
     *(Settings(degree, extra=1, finer=True) for degree in range(2, 5)),
 )
-"""What `refute_loops` tries, one after the other."""
+"""What is tried where these show too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,60 +89,48 @@ def prove(
     factor: Fraction | None = None,
     seconds: float = 30.0,
 ) -> Proved | None:
-    """The best bounds that these settings give; None if there are none.
-
-    With a `factor` e^epsilon the witness has values in [0, 1], and lower - factor upper is the
-    largest; without, the ratio is. Raises `CertificateError` where the engine does not apply.
-    """
-    both = [
-        read_loops(
-            program, data, pieces=settings.pieces, finer=settings.finer, pairs=settings.pairs
-        )
-        for data in (likely, other)
-    ]
-    found = _solved((both[0], both[1].with_integers()), settings, factor, seconds)
-    if found is None:
-        return None
-    checked = bounds(program, likely, other, found.witness, found.proof, _CHECKED)
-    if checked != (found.lower, found.upper):
-        raise AssertionError(f"the checker finds {checked}")
-    return found
+    """The best bounds on one pair of inputs; see `Search.best`."""
+    return Search(program, likely, other).best(settings, factor=factor, seconds=seconds)
 
 
-def refute_loops(
-    program: Program,
-    likely: object,
-    other: object,
-    factor: Fraction,
-    delta: Fraction = Fraction(0),
-    *,
-    deadline: float = math.inf,
-    levels: Sequence[Settings] = LEVELS,
-) -> Iterator[Proved]:
-    """Proofs from the cheapest settings on, each better than those before.
+class Search:
+    """A search on one pair of inputs; what is known of the loops there is found out once."""
 
-    It ends with the first that breaks the claim: lower > factor upper + delta, where `factor` is a
-    rational that is at least e^epsilon; or at the deadline, a moment of `time.monotonic`.
-    """
-    best: Proved | None = None
-    for settings in levels:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return
-        found = prove(
-            program, likely, other, settings,
-            factor=factor if delta else None, seconds=min(left, 30.0),
-        )  # fmt: skip
-        if found is None or (best is not None and _gain(found, factor) <= _gain(best, factor)):
-            continue
-        best = found
-        yield found
-        if found.lower > factor * found.upper + delta:
-            return
+    def __init__(self, program: Program, likely: object, other: object) -> None:
+        self._program, self._inputs = program, (likely, other)
+        self._loops: dict[tuple[bool, bool, bool], tuple[Loops, Loops]] = {}
 
+    def best(
+        self, settings: Settings, *, factor: Fraction | None = None, seconds: float = 30.0
+    ) -> Proved | None:
+        """The best bounds that these settings give, as the checker confirms; None: there are none.
 
-def _gain(found: Proved, factor: Fraction) -> Fraction:
-    return found.lower / found.upper if found.upper else found.lower - factor * found.upper
+        With a `factor` e^epsilon the witness has values in [0, 1], and lower - factor upper is the
+        largest; without, the ratio is. Raises `CertificateError` or `Refused` where the engine
+        does not apply or gives up.
+        """
+        ends = time.monotonic() + seconds
+        with within(seconds):
+            found = _solved(self._read(settings), settings, factor, ends)
+        if found is None:
+            return None
+        checked = bounds(self._program, *self._inputs, found.witness, found.proof, _CHECKED)
+        if checked != (found.lower, found.upper):
+            raise CertificateError("the checker does not find the same bounds")
+        return found
+
+    def _read(self, settings: Settings) -> tuple[Loops, Loops]:
+        key = settings.pieces, settings.finer, settings.pairs
+        if key not in self._loops:
+            first, second = (
+                read_loops(
+                    self._program, data,
+                    pieces=settings.pieces, finer=settings.finer, pairs=settings.pairs,
+                )
+                for data in self._inputs
+            )  # fmt: skip
+            self._loops[key] = first, second.with_integers()
+        return self._loops[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +143,7 @@ class _Side:
 
 
 def _solved(
-    both: tuple[Loops, Loops], settings: Settings, factor: Fraction | None, seconds: float
+    both: tuple[Loops, Loops], settings: Settings, factor: Fraction | None, ends: float
 ) -> Proved | None:
     """The linear program: its rows, its optimum, and what it says."""
     shape, degree = _shape(both[0]), settings.degree
@@ -175,11 +166,11 @@ def _solved(
         todo = obligations(loops.system, loops.known, f, functions)
         plan = [(one, _planned(lp, loops, one, settings.extra)) for one in todo]
         sides.append(_Side(loops, functions, plan))
-    values = lp.solve(goal, seconds)
+    values = lp.solve(goal, ends - time.monotonic())
     if values is None and lp.unbounded:  # a witness that is never positive on the other side
         lp.right[normal] = Fraction(0)
         lp.row({low: Fraction(1)}, Fraction(1))
-        values = lp.solve(None, seconds)
+        values = lp.solve(None, ends - time.monotonic())
     if values is None or values[low] <= 0:
         return None
     written_sides = [_written(side, values) for side in sides]
