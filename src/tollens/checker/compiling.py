@@ -38,7 +38,10 @@ def compile_text(text: str, name: str) -> Program:
         raise Refused([Refusal(1, "no text that Python can read", "")]) from None
     if name not in source.functions:
         raise Refused([Refusal(1, f"there is no function {name} at the top of the text", "")])
-    return _link(source, prelude, name)
+    try:
+        return _link(source, prelude, name)
+    except RecursionError:
+        raise Refused([Refusal(1, "the text is nested too deeply", "")]) from None
 
 
 def _link(source: Module, prelude: Module, name: str) -> Program:
@@ -56,10 +59,7 @@ def _link(source: Module, prelude: Module, name: str) -> Program:
         module = prelude if current.startswith(LIBRARY) else source
         compiler = Statements(module, heads, library=module is prelude)
         node = module.functions[current.removeprefix(LIBRARY)]
-        try:
-            functions[current] = compiler.function(node, current == name)
-        except RecursionError:
-            raise Refused([Refusal(1, "the text is nested too deeply", "")]) from None
+        functions[current] = compiler.function(node, current == name)
         heads, calls[current] = compiler.heads, compiler.called
         findings += compiler.findings if module is source else []
         waiting += compiler.called
@@ -69,11 +69,15 @@ def _link(source: Module, prelude: Module, name: str) -> Program:
     if cycle:
         line = source.functions[cycle].lineno
         findings.append(Refusal(line, f"{cycle} calls itself", "write a loop"))
-    if len(functions[name].parameters) - len(functions[name].defaults) > 1:
-        line = source.functions[name].lineno
-        findings.append(
-            Refusal(line, f"{name} takes several arguments", "a mechanism takes one, its data")
-        )
+    line = source.functions[name].lineno
+    parameters, defaults = functions[name].parameters, functions[name].defaults
+    if not parameters or len(parameters) - len(defaults) > 1:
+        how = "several arguments" if parameters else "no argument"
+        findings.append(Refusal(line, f"{name} takes {how}", "a mechanism takes one, its data"))
+    if name in source.changed:
+        findings.append(Refusal(line, f"{name}, which the file sets more than once", "set it once"))
+    if source.starred is not None:
+        findings.append(Refusal(source.starred, "import *", "import each name"))
     if findings:
         raise Refused(findings)
     return Program(name, functions, tuple(made), heads)
@@ -86,7 +90,11 @@ def _constants(
     made: dict[str, tuple[Instruction, ...]] = {}
 
     def add(name: str, above: tuple[str, ...]) -> None:
-        if name in made or name in above:
+        if name in made:
+            return
+        if name in above:
+            line = source.constants[name].lineno
+            findings.append(Refusal(line, f"{name} is made from itself", "write a number"))
             return
         compiler = Statements(source, 0)
         compiler.expression(source.constants[name])
@@ -193,7 +201,7 @@ class Statements(Expressions):
 
     def augmented(self, node: ast.AugAssign) -> None:
         """`target += value`: the object and index of a target are evaluated once."""
-        target, inplace = node.target, isinstance(node.op, ast.Add)
+        target = node.target
         if isinstance(target, ast.Name):
             self.expression(ast.copy_location(ast.Name(target.id, ast.Load()), target))
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
@@ -205,7 +213,7 @@ class Statements(Expressions):
             self.refuse(node, "this target of an assignment", "assign to a name or an item")
             return
         self.expression(node.value)
-        self.emit("INPLACE" if inplace else "BINARY", self.operator(node.op, node), node)
+        self.emit("INPLACE", self.operator(node.op, node), node)
         if isinstance(target, ast.Name):
             self.store(target)
         else:

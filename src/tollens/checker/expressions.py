@@ -6,109 +6,18 @@ import ast
 from collections.abc import Callable
 from fractions import Fraction
 
-from tollens.checker.errors import Refusal
-from tollens.checker.module import Module
-from tollens.checker.program import BUILTINS, LIBRARY, NOISE, Instruction
+from tollens.checker.emitting import Emitter, Label
+from tollens.checker.program import BUILTINS, LIBRARY, NOISE
 
-_BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
-    ast.Pow: "**",
-}  # fmt: skip
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
     ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not",
 }  # fmt: skip
 _REDUCERS = ("abs", "all", "any", "max", "min", "sum")
-_MAX_LITERAL = 400
 
 
-class Label:
-    """A place in the instructions, known once it is placed."""
-
-    __slots__ = ("at",)
-
-    def __init__(self) -> None:
-        self.at = -1
-
-
-class Expressions:
-    """Instructions of one function in the making, and the refusals met.
-
-    `called` are the functions and `constants` the names of the module that it uses, `draws` says
-    whether it draws; `library` that it is one of ours.
-    """
-
-    def __init__(self, module: Module, heads: int, *, library: bool = False) -> None:
-        self.module, self.heads, self.library = module, heads, library
-        self.findings: list[Refusal] = []
-        self.called: set[str] = set()
-        self.constants: list[str] = []
-        self.draws = False
-        self.local: set[str] = set()
-        self.loops: list[tuple[Label, Label]] = []
-        self.entry = self.yields = False
-        self._out: list[tuple[str, object, int]] = []
-        self._hidden: dict[str, str] = {}
-        self._count = 0
-
-    @property
-    def out(self) -> list[Instruction]:
-        """The instructions so far, their jumps resolved."""
-        return [
-            Instruction(op, arg.at if isinstance(arg, Label) else arg, line)
-            for op, arg, line in self._out
-        ]
-
-    def emit(self, op: str, arg: object, node: ast.AST) -> None:
-        """Add an instruction."""
-        self._out.append((op, arg, getattr(node, "lineno", 0)))
-
-    def refuse(self, node: ast.AST, what: str, instead: str) -> None:
-        """Note that a construct has no meaning here."""
-        self.findings.append(Refusal(getattr(node, "lineno", 1), what, instead))
-
-    def label(self) -> Label:
-        """A place to jump to."""
-        return Label()
-
-    def place(self, label: Label) -> None:
-        """The next instruction is where the label points."""
-        label.at = len(self._out)
-
-    def jump(self, op: str, label: Label | None, node: ast.AST) -> None:
-        """Add an instruction that may jump."""
-        if label is None:
-            self.refuse(node, "a jump outside of a loop", "")
-        else:
-            self.emit(op, label, node)
-
-    def constant(self, node: ast.expr) -> object:
-        """The value of a literal: a rational, a text, a truth value or None."""
-        match node:
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as inner):
-                value = self.constant(inner)
-                return -value if isinstance(value, Fraction) else value
-            case ast.Constant(value=bool() | str() | None as value):
-                return value
-            case ast.Constant(value=int() | float()):
-                return self._rational(node)
-        self.refuse(node, "this constant", "write a number, a text, True, False or None")
-        return None
-
-    def _rational(self, node: ast.Constant) -> Fraction:
-        """The exact value of a literal as it is written: 0.1 is one tenth."""
-        written = ast.get_source_segment(self.module.text, node) or ""
-        text = written.replace("_", "").lower()
-        if len(text) <= _MAX_LITERAL:
-            try:
-                if isinstance(node.value, int):
-                    return Fraction(node.value)
-                if abs(int(text.partition("e")[2] or 0)) <= _MAX_LITERAL:
-                    return Fraction(text)
-            except ValueError:
-                pass
-        self.refuse(node, "this number", "write a decimal or a quotient of whole numbers")
-        return Fraction(0)
+class Expressions(Emitter):
+    """Compiles expressions."""
 
     def optional(self, node: ast.expr | None, place: ast.AST) -> None:
         """An expression, or None."""
@@ -124,11 +33,10 @@ class Expressions:
                 self.emit("CONST", self.constant(node), node)
             case ast.Name():
                 self.name(node)
-            case ast.UnaryOp(op=ast.UAdd()):
+            case ast.UnaryOp(op=ast.UAdd() | ast.USub() | ast.Not()):
                 self.expression(node.operand)
-            case ast.UnaryOp(op=ast.USub() | ast.Not()):
-                self.expression(node.operand)
-                self.emit("NEGATE" if isinstance(node.op, ast.USub) else "NOT", None, node)
+                for _ in range(1 + isinstance(node.op, ast.UAdd)):  # +x is --x, a number too
+                    self.emit("NOT" if isinstance(node.op, ast.Not) else "NEGATE", None, node)
             case ast.BinOp():
                 self.expression(node.left)
                 self.expression(node.right)
@@ -144,13 +52,10 @@ class Expressions:
                     self.expression(item)
                 self.emit("LIST" if isinstance(node, ast.List) else "TUPLE", len(node.elts), node)
             case ast.Dict():
-                keys = tuple(self.constant(key) if key else None for key in node.keys)
-                for value in node.values:
-                    self.expression(value)
-                self.emit("DICT", keys, node)
+                self.dictionary(node)
             case ast.Subscript():
                 self.subscript(node)
-            case ast.ListComp() | ast.GeneratorExp():
+            case ast.ListComp():
                 self.comprehension(node)
             case ast.Call():
                 self.call(node)
@@ -158,6 +63,15 @@ class Expressions:
                 what = type(node).__name__.lower()
                 self.refuse(node, *_EXPRESSIONS.get(type(node), (f"this {what}", "")))
                 self.emit("CONST", None, node)
+
+    def dictionary(self, node: ast.Dict) -> None:
+        """A dictionary with constant keys."""
+        if None in node.keys:
+            self.refuse(node, "** in a dictionary", "write its keys")
+        keys = tuple(self.constant(key) if key else None for key in node.keys)
+        for value in node.values:
+            self.expression(value)
+        self.emit("DICT", keys, node)
 
     def boolean(self, node: ast.BoolOp) -> None:
         """`and` and `or`, which leave the value that decided."""
@@ -192,13 +106,6 @@ class Expressions:
             self.expression(node.slice)
             self.emit("INDEX", None, node)
 
-    def operator(self, op: ast.operator, node: ast.AST) -> str:
-        """The text of an operator."""
-        found = _BINARY.get(type(op))
-        if found is None:
-            self.refuse(node, "an operator on bits or matrices", "use + - * / // % **")
-        return found or "+"
-
     def name(self, node: ast.Name) -> None:
         """A name: of the function, or else of the module."""
         name = self._hidden.get(node.id, node.id)
@@ -206,6 +113,8 @@ class Expressions:
             self.emit("LOAD", name, node)
         elif name in self.module.changed:
             self.refuse(node, f"{name}, which the file sets more than once", "set it once")
+        elif name in self.module.constants and self.module.may_vary(name):
+            self.refuse(node, f"{name}, which the file may change later on", "write a tuple")
         elif name in self.module.constants:
             self.constants.append(name)
             self.emit("GLOBAL", name, node)
@@ -219,7 +128,10 @@ class Expressions:
         self.expression(node.left)
         for i, (op, right) in enumerate(zip(node.ops, node.comparators, strict=True)):
             last = i == len(node.ops) - 1
-            self.expression(right)
+            if isinstance(op, ast.In | ast.NotIn) and self._iterator(right) == "range":
+                self.consumed(right)
+            else:
+                self.expression(right)
             if last:
                 self.emit("COMPARE", _COMPARE[type(op)], node)
             else:
@@ -230,11 +142,6 @@ class Expressions:
                 self.jump("AND", end, node)
                 self.emit("LOAD", kept, node)
         self.place(end)
-
-    def hidden(self) -> str:
-        """A new name that no text can contain."""
-        self._count += 1
-        return f"${self._count}"
 
     def store(self, target: ast.expr) -> None:
         """Store what lies on the stack."""
@@ -254,27 +161,111 @@ class Expressions:
                 self.emit("POP", None, target)
 
     def loop(
-        self, items: ast.expr, target: ast.expr, body: Callable[[], None], node: ast.AST
-    ) -> None:
+        self, items: ast.expr, target: ast.expr, body: Callable[[], None], node: ast.AST,
+        scope: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
         """A loop over a list, a tuple or a range."""
         head, end = self.label(), self.label()
-        sequence, index = self.hidden(), self.hidden()
-        self.expression(items)
-        self.emit("ITERATE", None, node)
-        self.emit("STORE", sequence, node)
-        self.emit("CONST", Fraction(-1), node)
-        self.emit("STORE", index, node)
+        used: list[str] = []
+        advance = self._source(items, used, end)
         self.place(head)
         self.emit("HEAD", None, node)
-        self.emit("NEXT", (sequence, index), node)
-        self.jump("BRANCH", end, node)
+        advance()
+        if scope is not None:  # of a comprehension: its items are evaluated outside of it
+            self._hidden = scope
         self.store(target)
         self.loops.append((head, end))
         body()
         self.loops.pop()
         self.jump("JUMP", head, node)
         self.place(end)
-        self.emit("FORGET", (sequence, index), node)
+        self.emit("FORGET", tuple(used), node)
+
+    def _iterator(self, node: ast.expr) -> str | None:
+        """Whether an expression is a call of range, enumerate or zip, which lists are made of."""
+        match node:
+            case ast.Call(func=ast.Name(id=("range" | "enumerate" | "zip") as name), keywords=[]):
+                starred = any(isinstance(a, ast.Starred) for a in node.args)
+                return name if self.builtin(name) and not starred else None
+        return None
+
+    def _source(self, items: ast.expr, used: list[str], end: Label) -> Callable[[], None]:
+        """Prepare a loop; what is returned emits the step to its next item, or to the end.
+
+        Items of `enumerate` and `zip` are taken one by one: a list may change within its loop.
+        """
+
+        def hidden() -> str:
+            used.append(self.hidden())
+            return used[-1]
+
+        def item() -> None:
+            self.emit("NEXT", (sequence, index), items)
+            self.jump("BRANCH", end, items)
+
+        def numbered() -> None:
+            inner[0]()
+            self.emit("STORE", value, items)
+            self.emit("LOAD", index, items)
+            self.emit("CONST", Fraction(1), items)
+            self.emit("BINARY", "+", items)
+            self.emit("DUP", 1, items)
+            self.emit("STORE", index, items)
+            self.emit("LOAD", value, items)
+            self.emit("TUPLE", 2, items)
+
+        def together() -> None:
+            kept = []
+            for advance in inner:
+                advance()
+                kept.append(hidden())
+                self.emit("STORE", kept[-1], items)
+            for each in kept:
+                self.emit("LOAD", each, items)
+            self.emit("TUPLE", len(kept), items)
+
+        name = self._iterator(items)
+        arguments = items.args if isinstance(items, ast.Call) else []
+        if name == "zip" and arguments:
+            inner = [self._source(argument, used, end) for argument in arguments]
+            return together
+        if name == "enumerate" and len(arguments) in (1, 2):
+            inner = [self._source(arguments[0], used, end)]
+            index, value = hidden(), hidden()
+            if len(arguments) == 1:
+                self.emit("CONST", Fraction(0), items)
+            else:
+                self.expression(arguments[1])
+            self.emit("BUILTIN", ("whole", 1), items)
+            self.emit("CONST", Fraction(1), items)
+            self.emit("BINARY", "-", items)
+            self.emit("STORE", index, items)
+            return numbered
+        sequence, index = hidden(), hidden()
+        if name == "range":
+            self.consumed(items)
+        else:
+            self.expression(items)
+        self.emit("ITERATE", None, items)
+        self.emit("STORE", sequence, items)
+        self.emit("CONST", Fraction(-1), items)
+        self.emit("STORE", index, items)
+        return item
+
+    def consumed(self, node: ast.expr) -> None:
+        """An argument of a function of Python that takes all of its items at once."""
+        name = self._iterator(node)
+        if isinstance(node, ast.GeneratorExp):
+            self.comprehension(node)
+        elif name is not None and isinstance(node, ast.Call):
+            for argument in node.args:
+                if self._iterator(argument):
+                    self.consumed(argument)
+                else:
+                    self.expression(argument)
+            self.emit("BUILTIN", (name, len(node.args)), node)
+        else:
+            self.expression(node)
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> None:
         """`[value for target in items if test]`, as the loop that it is."""
@@ -331,15 +322,9 @@ class Expressions:
             body()
             self.place(skip)
 
-        # the items are evaluated outside of the scope of the targets
-        items = self.hidden()
-        self.expression(generator.iter)
-        self.emit("STORE", items, node)
-        self._hidden = inside
-        name = ast.copy_location(ast.Name(items, ast.Load()), node)
-        self.loop(name, generator.target, guarded, node)
+        self.loop(generator.iter, generator.target, guarded, node, inside)
         self._hidden = before
-        self.emit("FORGET", (items, *sorted(set(inside.values()) - set(before.values()))), node)
+        self.emit("FORGET", tuple(sorted(set(inside.values()) - set(before.values()))), node)
 
     def call(self, node: ast.Call) -> None:
         """A call of a primitive, of a function of the file, or of one of Python's."""
@@ -347,7 +332,8 @@ class Expressions:
             k.arg is None for k in node.keywords
         ):
             self.refuse(node, "a call with * or **", "write the arguments")
-        primitive = self.module.primitive(node.func)
+        meant = self._meant(node.func)
+        primitive = self.module.primitive(node.func) if meant else None
         match node.func:
             case _ if primitive:
                 self.draws = True
@@ -364,21 +350,25 @@ class Expressions:
                 parameters = tuple(a.arg for a in known.args)
                 self.arguments(node, parameters, len(known.defaults), name)
                 self.emit("CALL", name, node)
+            case ast.Name(id=name) if name in _REDUCERS + BUILTINS and not self.builtin(name):
+                self.refuse(node, f"a call of {name}, which is not that of Python", "rename it")
+                self.emit("CONST", None, node)
             case ast.Name(id=("any" | "all") as name) if len(node.args) == 1 and isinstance(
                 node.args[0], ast.GeneratorExp
             ):
                 self._quantifier(node.args[0], name == "any")
             case ast.Name(id=name) if name in _REDUCERS and not node.keywords:
                 self.reducer(name, node)
+            case ast.Name(id=("range" | "enumerate" | "zip") as name):
+                self.refuse(node, f"{name} outside of a loop", f"write list({name}(...))")
+                self.emit("CONST", None, node)
             case ast.Name(id=name) if name in BUILTINS and not node.keywords:
-                for argument in node.args:
-                    self.expression(argument)
-                self.emit("BUILTIN", (name, len(node.args)), node)
+                self.computed(name, node)
             case ast.Attribute(attr="append") if len(node.args) == 1 and not node.keywords:
                 self.expression(node.func.value)
                 self.expression(node.args[0])
                 self.emit("APPEND", None, node)
-            case _ if self.module.full_name(node.func) == "fractions.Fraction":
+            case _ if meant == "fractions.Fraction":
                 for argument in node.args:
                     self.expression(argument)
                 self.emit("BUILTIN", ("Fraction", len(node.args)), node)
@@ -387,11 +377,23 @@ class Expressions:
                 self.refuse(node, f"a call of {what}", _CALLS.get(what.split(".")[0], _CALL))
                 self.emit("CONST", None, node)
 
+    def computed(self, name: str, node: ast.Call) -> None:
+        """A call of a function of Python that the machine computes."""
+        for argument in node.args:
+            if name in ("list", "tuple") or (name, self._iterator(argument)) == _LENGTH:
+                self.consumed(argument)
+            else:
+                self.expression(argument)
+        self.emit("BUILTIN", (name, len(node.args)), node)
+
     def reducer(self, name: str, node: ast.Call) -> None:
         """A call of max, min, sum, abs, any or all, which the library has in the subset."""
         several = name in ("max", "min") and len(node.args) > 1
-        for argument in node.args:
-            self.expression(argument)
+        for i, argument in enumerate(node.args):
+            if name == "abs" or several or i > 0:
+                self.expression(argument)
+            else:
+                self.consumed(argument)
         if several:
             self.emit("TUPLE", len(node.args), node)
         elif name == "sum" and len(node.args) == 1:
@@ -400,6 +402,18 @@ class Expressions:
             self.refuse(node, f"{name} with these arguments", "")
         self.called.add(LIBRARY + name)
         self.emit("CALL", LIBRARY + name, node)
+
+    def builtin(self, name: str) -> bool:
+        """Whether a name of Python has its own meaning here."""
+        return name not in self.local and not self.module.binds(name)
+
+    def _meant(self, function: ast.expr) -> str | None:
+        """The dotted name of what is imported and called, if no name of the function hides it."""
+        base = function
+        while isinstance(base, ast.Attribute):
+            base = base.value
+        hidden = isinstance(base, ast.Name) and base.id in self.local
+        return None if hidden else self.module.full_name(function)
 
     def arguments(self, node: ast.Call, names: tuple[str, ...], optional: int, called: str) -> None:
         """The arguments of a call in the order of the parameters; one left out is marked."""
@@ -411,11 +425,25 @@ class Expressions:
         required = names[: len(names) - optional]
         if not known or any(name not in given for name in required):
             self.refuse(node, f"a call of {called} with these arguments", f"it takes {names}")
+        order = [name for name in names if name in given]
+        kept: dict[str, str] = {}
+        if list(given) != order:  # arguments are evaluated as they are written
+            for name, argument in given.items():
+                kept[name] = self.hidden()
+                self.expression(argument)
+                self.emit("STORE", kept[name], node)
         for name in names:
-            if name in given:
+            if name in kept:
+                self.emit("LOAD", kept[name], node)
+            elif name in given:
                 self.expression(given[name])
             else:
                 self.emit("MISSING", None, node)
+        if kept:
+            self.emit("FORGET", tuple(kept.values()), node)
+
+
+_LENGTH = ("len", "range")
 
 
 _CALL = "call functions of this file, primitives of tollens.noise, and the functions of the subset"
@@ -429,6 +457,7 @@ _CALLS = {
     "sorted": "take max or min in a loop",
 }
 _EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
+    ast.GeneratorExp: ("a generator that is kept", "write a list: [ in place of ("),
     ast.Lambda: ("a lambda", "write a function at the top of the file"),
     ast.DictComp: ("a dictionary comprehension", "write a dictionary with constant keys"),
     ast.SetComp: ("a set", "use a list"),

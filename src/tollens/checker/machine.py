@@ -17,11 +17,11 @@ from tollens.checker.draws import Path, Segment
 from tollens.checker.errors import Refusal, Refused
 from tollens.checker.form import symbol
 from tollens.checker.liveness import live
-from tollens.checker.operations import MISSING, OPERATIONS
+from tollens.checker.operations import MISSING, OPERATIONS, checked
 from tollens.checker.program import LIBRARY, Instruction, Program
 from tollens.checker.reach import CLOSED, Reach
 from tollens.checker.retiring import Reached, path, retire
-from tollens.checker.state import Frame, State, Value
+from tollens.checker.state import Content, Frame, State, Value
 from tollens.checker.values import Fault
 
 
@@ -88,7 +88,10 @@ class Explorer:
         """Pass up to so many heads of loops in a row, counted from the start."""
         while self._frontier and self._rounds < rounds and not self._over():
             self._rounds += 1
-            self._turn()
+            try:
+                self._turn()
+            except RecursionError:
+                raise Refused([Refusal(1, "values that are nested too deeply", "")]) from None
         closed = not self._open and self._turned.issuperset(self._frontier)
         cut = [
             path(state, None, CLOSED if closed else self._reach.of(state))
@@ -179,6 +182,10 @@ def _segment(state: State, head: int | None, output: object) -> Segment:
     )  # fmt: skip
 
 
+KEPT = "$value"
+_KEEP = (("STORE", KEPT), ("CONST", None), ("RETURN", None))
+
+
 class Machine:
     """One program and how much of its limits is spent.
 
@@ -190,11 +197,12 @@ class Machine:
         self.steps = 0
         self._ends = None if limits.seconds is None else time.monotonic() + limits.seconds
         self._live: dict[str, list[frozenset[str]]] = {}
-        self._globals: dict[str, object] = {}
+        self._globals: dict[str, Value] = {}
+        self._heap: dict[int, Content] = {}
         for name, code in program.constants:
-            ends = (*code, Instruction("RETURN", None, 0))
-            ((_, value),) = self.run(State([Frame(name, ends, 0, {})]), lambda _: False)
-            self._globals[name] = value
+            ends = (*code, *(Instruction(op, arg, 0) for op, arg in _KEEP))
+            ((end, _),) = self.run(self._state(Frame(name, ends, 0, {})), lambda _: False)
+            self._globals[name], self._heap = end.frames[0].names[KEPT], end.heap
 
     def over(self, paths: int) -> bool:
         """Whether a limit is reached."""
@@ -204,24 +212,27 @@ class Machine:
     def start(self, data: object) -> State:
         """The run of the program's function on data."""
         code = self.program.functions[self.program.name]
-        state = State([])
+        others = len(code.parameters) - len(code.defaults)
+        names: dict[str, Value] = dict(zip(code.parameters[others:], code.defaults, strict=True))
+        state = self._state(Frame(code.name, code.instructions, 0, names))
         try:
-            given = state.given(data)
+            names[code.parameters[0]] = state.given(data)
         except Fault as fault:
             raise Refused([Refusal(1, str(fault), "")]) from None
-        names = dict(zip(code.parameters, [given, *code.defaults], strict=False))
-        state.frames.append(Frame(code.name, code.instructions, 0, names))
         return state
+
+    def _state(self, frame: Frame) -> State:
+        return State([frame], heap=dict(self._heap), frozen=len(self._heap))
 
     def resume(self, head: int, values: dict[str, object], names: Sequence[str]) -> State:
         """A run that stands at the head of a loop."""
         code = self.program.functions[self.program.name]
         for at, instruction in enumerate(code.instructions):
             if instruction.op == "HEAD" and instruction.arg == head:
-                state = State([])
-                known = {name: state.given(value) for name, value in values.items()}
-                known |= {name: symbol(-1 - i) for i, name in enumerate(names)}
-                state.frames.append(Frame(code.name, code.instructions, at + 1, known))
+                frame = Frame(code.name, code.instructions, at + 1, {})
+                state = self._state(frame)
+                frame.names |= {name: state.given(value) for name, value in values.items()}
+                frame.names |= {name: symbol(-1 - i) for i, name in enumerate(names)}
                 return state
         raise Refused([Refusal(1, "a loop in a function that is called", "write it in the first")])
 
@@ -257,7 +268,7 @@ class Machine:
                         break
                     waiting += self._step(current, frame, instruction)
                 except Fault as fault:
-                    raise Refused([Refusal(instruction.line, str(fault), "")]) from None
+                    raise Refused([Refusal(_line(current), str(fault), "")]) from None
 
     def _output(self, state: State) -> object:
         code = self.program.functions.get(state.frames[0].function)
@@ -268,10 +279,11 @@ class Machine:
         """One instruction; the runs that split off are returned."""
         op, arg = instruction.op, instruction.arg
         if op == "GLOBAL":
-            state.stack.append(state.given(self._globals[str(arg)]))
+            state.stack.append(self._globals[str(arg)])
         elif op == "CALL":
             self._call(state, str(arg))
         elif op == "DRAW" and arg == "geometric" and not self.symbolic:
+            checked("geometric", state.stack[-1:])
             self._call(state, LIBRARY + "geometric")
         else:
             return OPERATIONS[op](state, frame, arg) or []
@@ -288,3 +300,9 @@ class Machine:
                 values[i] = code.defaults[i - first]
         names = dict(zip(code.parameters, values, strict=True))
         state.frames.append(Frame(name, code.instructions, 0, names))
+
+
+def _line(state: State) -> int:
+    """Where a run is in the text: in a function of ours, where that was called."""
+    own = [frame for frame in state.frames if not frame.function.startswith(LIBRARY)]
+    return own[-1].code[own[-1].at - 1].line

@@ -120,14 +120,17 @@ def _operate(state: State, op: str, left: Value, right: Value, *, inplace: bool)
         if isinstance(left, Ref) != isinstance(right, Ref):
             raise Fault("+ of a list and a tuple")
         if isinstance(left, Ref) and inplace:
-            state.heap[left.at] = _short(joined)
+            state.replace(left, _short(joined))
             return left
         return state.new(joined) if isinstance(left, Ref) else _short(joined)
     if op == "*" and isinstance(left, Ref | tuple):
         times = max(0, whole(right, "the factor of a list"))
         items = state.items(left, "* with")
-        if len(items) * times > MAX_ITEMS or inplace:
+        if len(items) * times > MAX_ITEMS:
             raise Fault("a list that is repeated so often")
+        if isinstance(left, Ref) and inplace:
+            state.replace(left, items * times)
+            return left
         return state.new(items * times) if isinstance(left, Ref) else items * times
     if op == "+" and isinstance(left, str) and isinstance(right, str):
         if len(left) + len(right) > MAX_ITEMS:
@@ -294,11 +297,11 @@ def _set_item(state: State, frame: Frame, arg: Argument) -> Split:
     if isinstance(content, dict):
         if isinstance(index, Form | Ref | tuple):
             raise Fault("a key that is no constant")
-        state.heap[found.at] = {**content, index: value}
+        state.replace(found, {**content, index: value})
     else:
         items = list(content)
         items[_position(index, len(items))] = value
-        state.heap[found.at] = tuple(items)
+        state.replace(found, tuple(items))
     return None
 
 
@@ -314,7 +317,7 @@ def _append(state: State, frame: Frame, arg: Argument) -> Split:
     value, found = state.stack.pop(), state.stack.pop()
     if not isinstance(found, Ref):
         raise Fault(f"append to {described(found)}")
-    state.heap[found.at] = _short((*state.items(found, "append to"), value))
+    state.replace(found, _short((*state.items(found, "append to"), value)))
     state.stack.append(None)
     return None
 
@@ -359,6 +362,8 @@ def _computed(state: State, name: str, values: list[Value]) -> Value:
             return state.new(state.items(first, "a list of") if values else ())
         case "tuple", 0 | 1:
             return state.items(first, "a tuple of") if values else ()
+        case "whole", 1:
+            return Fraction(whole(first, "the start of enumerate"))
         case "bool", 1:
             return state.truth(first)
         case "float", 1:
@@ -385,21 +390,28 @@ def draw(state: State, frame: Frame, arg: Argument) -> Split:
     values = _taken(state, len(NOISE[arg]))
     if arg == "discrete":
         return _choose(state, _masses(state, values[0]))
+    parameters = checked(arg, values)
+    if arg == "flip":
+        (chance,) = parameters
+        return _choose(state, [(True, chance), (False, 1 - chance)])
+    state.stack.append(symbol(len(state.draws)))
+    state.draws = (*state.draws, Draw(arg, parameters))
+    return None
+
+
+def checked(arg: str, values: list[Value]) -> tuple[Fraction, ...]:
+    """The parameters of a draw."""
     parameters = tuple(exact(value, f"the parameter of {arg}") for value in values)
     if arg in ("flip", "geometric"):
         (chance,) = parameters
         if not 0 <= chance <= 1 or (arg == "geometric" and chance == 0):
             raise Fault(f"{arg}({chance}): a probability lies in [0, 1], for geometric above 0")
-        if arg == "flip":
-            return _choose(state, [(True, chance), (False, 1 - chance)])
     elif arg == "uniform":
         if not parameters[0] < parameters[1]:
             raise Fault(f"uniform({parameters[0]}, {parameters[1]}): a must be less than b")
     elif parameters[0] <= 0:
         raise Fault(f"{arg}({parameters[0]}): the scale must be positive")
-    state.stack.append(symbol(len(state.draws)))
-    state.draws = (*state.draws, Draw(arg, parameters))
-    return None
+    return parameters
 
 
 def _masses(state: State, value: Value) -> list[tuple[Value, Fraction]]:

@@ -34,7 +34,7 @@ def geometric(p):
     return failures
 
 def abs(value):
-    return value if value >= 0 else -value
+    return +value if value >= 0 else -value
 
 def max(values):
     best = values[0]
@@ -125,7 +125,8 @@ class Program:
 
     def digest(self) -> str:
         """The SHA-256 of the canonical form, in hexadecimal."""
-        return hashlib.sha256(self.canonical().encode()).hexdigest()
+        text = self.canonical().encode(errors="surrogatepass")
+        return hashlib.sha256(text).hexdigest()
 
 
 def _plain(value: object) -> str:

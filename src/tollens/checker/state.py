@@ -31,7 +31,8 @@ class State:
     """A run in progress, or several that go on alike.
 
     `out` is what it has yielded. `spent` are the draws that nothing depends on any more, in groups
-    that share no draw: {groups: share of `mass`}.
+    that share no draw: {groups: share of `mass`}. The first `frozen` of the heap are constants of
+    the file, which later runs would find changed.
     """
 
     frames: list[Frame]
@@ -43,6 +44,7 @@ class State:
     strict: tuple[bool, ...] = ()
     out: tuple[Value, ...] = ()
     spent: dict[Groups, Fraction] = field(default_factory=lambda: {(): Fraction(1)})
+    frozen: int = 0
 
     def copy(self) -> State:
         """A run that goes on by itself."""
@@ -56,6 +58,7 @@ class State:
             self.strict,
             self.out,
             dict(self.spent),
+            self.frozen,
         )
 
     def join(self, other: State) -> None:
@@ -72,6 +75,12 @@ class State:
         ref = Ref(len(self.heap))
         self.heap[ref.at] = content
         return ref
+
+    def replace(self, ref: Ref, content: Content) -> None:
+        """Give a list or dictionary another content."""
+        if ref.at < self.frozen:
+            raise Fault("a constant of the file is changed, and later runs would see that: copy it")
+        self.heap[ref.at] = content
 
     def given(self, data: object) -> Value:
         """Data from outside as a value."""
@@ -124,12 +133,15 @@ class State:
 
         def plain(value: Value) -> object:
             if isinstance(value, Ref):
+                if value.at < self.frozen:
+                    return ("constant", value.at)
                 if value.at in order:
                     return ("ref", order[value.at])
                 order[value.at] = len(order)
                 content = self.heap[value.at]
                 if isinstance(content, dict):
-                    return ("dict", order[value.at], *((k, plain(v)) for k, v in content.items()))
+                    pairs = ((plain(k), plain(v)) for k, v in content.items())
+                    return ("dict", order[value.at], *pairs)
                 return ("list", order[value.at], *map(plain, content))
             if isinstance(value, tuple):
                 return ("tuple", *map(plain, value))
