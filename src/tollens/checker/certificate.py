@@ -97,8 +97,8 @@ def verify(certificate: str | Path | dict[str, object], *, seconds: float = SECO
     )
     claims.contradict(claim, given["hint"], lower, upper, unit)
     claims.certified(claim, given["epsilon"], lower, upper)
-    program, name = _program(given["program"])
     try:
+        program, name = _program(given["program"])
         low, high = _KINDS[engine](program, likely, other, witness, given["proof"], seconds)
     except Refused as refusal:
         raise CertificateError(f"the program: {refusal}") from None
@@ -128,10 +128,11 @@ def _read(certificate: str | Path | dict[str, object]) -> str:
     if isinstance(certificate, str) and certificate.lstrip().startswith("{"):
         return certificate
     try:
-        path = Path(certificate)
-        if path.stat().st_size > documents.MAX_BYTES:
-            raise CertificateError(f"{path} has more than {documents.MAX_BYTES} bytes")
-        return path.read_text(encoding="utf-8")
+        with Path(certificate).open("rb") as file:
+            found = file.read(documents.MAX_BYTES + 1)
+        if len(found) > documents.MAX_BYTES:
+            raise CertificateError(f"the certificate has more than {documents.MAX_BYTES} bytes")
+        return found.decode()
     except (OSError, ValueError) as error:
         raise CertificateError(f"the certificate cannot be read: {error}") from None
 
@@ -140,7 +141,8 @@ def _program(data: object) -> tuple[Program, str]:
     given = documents.entries(data, "the program", allowed=("text", "name", "digest", "canonical"))
     written = documents.text(given["text"], "the text of the program")
     name = documents.text(given["name"], "the name of the program")
-    if hashlib.sha256(written.encode()).hexdigest() != given["digest"]:
+    encoded = written.encode(errors="surrogatepass")
+    if hashlib.sha256(encoded).hexdigest() != given["digest"]:
         raise CertificateError("the digest is not that of the program's text")
     try:
         program = compile_text(written, name)

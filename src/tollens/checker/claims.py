@@ -80,6 +80,8 @@ def read_claim(data: object) -> Claim:
     parameters = {name: read_quantity(given[name], name) for name in names}
     if kind == "approx" and parameters["delta"].upper() > 1:
         raise CertificateError("delta is above 1")
+    if kind == "renyi" and (parameters["order"].logarithm or parameters["order"].number <= 1):
+        raise CertificateError("the order must be a rational above 1")
     return Claim(kind, parameters, given["ordered"])
 
 
@@ -112,8 +114,6 @@ def contradict(claim: Claim, hint: object, lower: Fraction, upper: Fraction, uni
         order = rational(hint, "the hint") if zcdp else quantities["order"].upper()
         if not 1 < order <= 10_000:
             raise CertificateError("the order must lie above 1 and not above 10000")
-        if not zcdp and quantities["order"].logarithm:
-            raise CertificateError("the order must be rational")
         bound = quantities["rho"].upper() * order if zcdp else quantities["epsilon"].upper()
         broken = (
             lower > upper

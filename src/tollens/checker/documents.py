@@ -109,11 +109,19 @@ def value(data: object, where: str, depth: int = 0) -> object:
                 if not isinstance(item, list) or len(item) != 2:
                     raise CertificateError(f"{where}: a dictionary is a list of pairs")
                 key = value(item[0], where, depth + 1)
-                if isinstance(key, list | dict):
+                if not _is_key(key):
                     raise CertificateError(f"{where}: a key of a dictionary is a plain value")
+                if key in made:
+                    raise CertificateError(f"{where}: a dictionary has a key twice")
                 made[key] = value(item[1], where, depth + 1)
             return made
     raise CertificateError(f"{where} holds something that is no exact value")
+
+
+def _is_key(data: object) -> bool:
+    if isinstance(data, tuple):
+        return all(map(_is_key, data))
+    return not isinstance(data, list | dict)
 
 
 def plain(data: object) -> object:

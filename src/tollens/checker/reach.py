@@ -54,7 +54,8 @@ class Reach:
                 if isinstance(value, Fraction | Form) and name in stored and name[0] != "$"
             )
         )
-        key = (state.key(frozenset(names)), names)
+        # what is known of the draws decides which ways there are
+        key = (state.key(frozenset(names)), names, state.draws, state.constraints)
         if key not in self._loops:
             self._loops[key] = self._read(state, names)
         loop = self._loops[key]

@@ -31,7 +31,7 @@ def check(relation: object, x: object, x_prime: object) -> None:
     given = entries(relation, "the relation", allowed=("kind", "whole", *_KEYS[kind]))
     if x == x_prime:
         raise CertificateError("x and x' are equal")
-    if given["whole"] not in (True, False):
+    if not isinstance(given["whole"], bool):
         raise CertificateError("whole is neither true nor false")
     if given["whole"] and not (_whole(x) and _whole(x_prime)):
         raise CertificateError("an input has a number that is not whole")
@@ -68,15 +68,26 @@ def _add_remove(x: object, x_prime: object, by: Fraction, change: object) -> boo
     if not isinstance(x, list) or not isinstance(x_prime, list):
         return False
     longer, shorter = (x, x_prime) if len(x) > len(x_prime) else (x_prime, x)
-    return len(longer) == len(shorter) + 1 and any(
-        longer[:i] + longer[i + 1 :] == shorter for i in range(len(longer))
-    )
+    if len(longer) != len(shorter) + 1:
+        return False
+    pairs = enumerate(zip(longer, shorter, strict=False))
+    first = next((i for i, (a, b) in pairs if not _same(a, b)), len(shorter))
+    return _same(longer[first + 1 :], shorter[first:])
 
 
 def _substitute(x: object, x_prime: object, by: Fraction, change: object) -> bool:
     if not isinstance(x, list) or not isinstance(x_prime, list) or len(x) != len(x_prime):
         return False
-    return len([a for a, b in zip(x, x_prime, strict=True) if a != b]) == 1
+    return len([a for a, b in zip(x, x_prime, strict=True) if not _same(a, b)]) == 1
+
+
+def _same(a: object, b: object) -> bool:
+    """Equality that tells truth values from numbers, all the way down."""
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return _same(list(a.items()), list(b.items()))
+    return type(a) is type(b) and a == b
 
 
 _CHANGES = ("all", "one")
