@@ -49,11 +49,12 @@ from tollens.witness import Witness
 
 if TYPE_CHECKING:
     from tollens.auditing.api import Audit, audit
-    from tollens.certificate import Certificate, Verified, verify
+    from tollens.certificate import Certificate
     from tollens.evidence import Alarm, Wealth
     from tollens.monitoring.monitor import Monitor
     from tollens.monitoring.state import MonitorState
     from tollens.refutation.api import refute
+    from tollens.verified import Verified, verify
 
 __version__ = "0.1.0"
 
@@ -107,8 +108,8 @@ _ON_FIRST_USE = {
     "audit": "tollens.auditing.api",
     "Alarm": "tollens.evidence",
     "Certificate": "tollens.certificate",
-    "Verified": "tollens.certificate",
-    "verify": "tollens.certificate",
+    "Verified": "tollens.verified",
+    "verify": "tollens.verified",
     "refute": "tollens.refutation.api",
     "Wealth": "tollens.evidence",
     "Monitor": "tollens.monitoring.monitor",

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from tollens.certificate import MEANING, Certificate, Search, leak_words
+from tollens.certificate import Certificate, Search
 from tollens.claim import Claim, claim_from_json
 from tollens.errors import ClaimError, RefutedError, UsageError
 from tollens.event import exact_words
@@ -23,6 +23,7 @@ from tollens.serial import (
     to_jsonable,
     whole_from_json,
 )
+from tollens.verified import MEANING, leak_words
 from tollens.witness import ProvedWitness, Witness, any_witness_from_json
 
 Json = dict[str, object]

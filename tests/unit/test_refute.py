@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import tollens
 from tollens import noise
-from tollens.certificate import MEANING, Certificate, Search
+from tollens.certificate import Certificate, Search
 from tollens.checker.errors import Refusal
 from tollens.errors import CertificateError, Interrupted, RefutedError, UsageError
 from tollens.neighbours import Pair
@@ -24,6 +24,7 @@ from tollens.outcome import Outcome, Reason
 from tollens.refutation import api, engine
 from tollens.refutation.found import Found, Step
 from tollens.verdict import Verdict
+from tollens.verified import MEANING
 from tollens.witness import ProvedWitness
 
 PAIR = (1, 0)
@@ -257,7 +258,9 @@ class TestCertificates:
         assert found.epsilon_at(0) == proved.epsilon_lower
         assert found.epsilon_at(0.25) < found.epsilon_at(0)
         assert found.epsilon_at(0.6) == 0
-        assert json.loads(json.dumps(found.to_dict()))["grade"] == "proof"
+        assert json.loads(found.to_json())["grade"] == "proof"
+        assert tollens.Verified.from_json(found.to_json()) == found
+        assert "&gt;= 1" in found._repr_html_()
 
     @pytest.mark.parametrize("given", [None, 3, [], b"{}", object(), Search(1.0, None)])
     def test_what_is_no_certificate(self, given):

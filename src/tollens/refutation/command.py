@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tollens.certificate import Certificate, Verified, certificate_of
+from tollens.certificate import Certificate
 from tollens.claim import claim_from_json, parse_claim
 from tollens.errors import UsageError, collect
 from tollens.exact import exact_claim
@@ -20,6 +20,7 @@ from tollens.refutation.inputs import plain_data
 from tollens.request import Request, neighbours_of
 from tollens.targets import load_target
 from tollens.verdict import Verdict
+from tollens.verified import Verified, read_document
 
 
 def refute_target(
@@ -60,7 +61,7 @@ def refute_target(
 def verify_file(path: Path) -> tuple[Verified, Verdict]:
     """What the certificate in a file proves, and the verdict that it is."""
     started = time.monotonic()
-    certificate = certificate_of(path)
+    certificate = Certificate(read_document(path))
     verified = certificate.verified
     pair = Pair(plain_data(verified.x), plain_data(verified.x_prime), verified.relation)
     verdict = verdict_on(

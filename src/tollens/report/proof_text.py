@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from tollens.certificate import Verified
 from tollens.report.text import labelled
+from tollens.verified import Verified
 
 
 def verified_text(verified: Verified, *, width: int = 100) -> Text:

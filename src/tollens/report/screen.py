@@ -21,12 +21,12 @@ from tollens.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
     from tollens.auditing.run import Progress
-    from tollens.certificate import Verified
     from tollens.checking import CheckReport
     from tollens.monitoring.backfill.walk import Backfill
     from tollens.monitoring.overview import History, Standing
     from tollens.monitoring.state import AlarmState
     from tollens.refutation.found import Step
+    from tollens.verified import Verified
     from tollens.zoo.entry import Entry
     from tollens.zoo.self_test import SelfTestRow
 
