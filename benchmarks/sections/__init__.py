@@ -13,10 +13,12 @@ from benchmarks.sections import (
     coupling,
     dimensions,
     gaussian,
+    martingale,
     means,
     monitor,
     noise,
     peers,
+    refute,
     speed,
 )
 
@@ -29,5 +31,7 @@ SECTIONS: dict[str, ModuleType] = {
     "certified": certified,
     "monitor": monitor,
     "peers": peers,
+    "refute": refute,
+    "martingale": martingale,
     "speed": speed,
 }
