@@ -350,7 +350,7 @@ def test_the_best_witness_in_the_unit_interval():
 
 def test_a_search_remembers_the_loops():
     search = Search(program("walk"), 2, 1)
-    shown = [search.best(settings).epsilon for settings in (*CHEAP, *DEAR[:2])]
+    shown = [search.best(settings).epsilon for settings in (*CHEAP, DEAR[0])]
     assert shown == sorted(shown)
     assert shown[0] == prove(program("walk"), 2, 1, CHEAP[0]).epsilon
 

@@ -57,8 +57,11 @@ CHEAP = tuple(Settings(degree) for degree in range(1, 4))
 """Less than half a second each, with two or three variables."""
 
 DEAR = (
-    *(Settings(degree) for degree in range(4, 6)),
-    *(Settings(degree, extra=1, finer=True) for degree in range(2, 5)),
+    Settings(4),
+    Settings(2, extra=1, finer=True),
+    Settings(3, extra=1, finer=True),
+    Settings(5),
+    Settings(4, extra=1, finer=True),
 )
 """What is tried where these show too little."""
 
