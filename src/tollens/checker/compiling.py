@@ -76,8 +76,7 @@ def _link(source: Module, prelude: Module, name: str) -> Program:
         findings.append(Refusal(line, f"{name} takes {how}", "a mechanism takes one, its data"))
     if name in source.changed:
         findings.append(Refusal(line, f"{name}, which the file sets more than once", "set it once"))
-    if source.starred is not None:
-        findings.append(Refusal(source.starred, "import *", "import each name"))
+    findings += source.findings
     if findings:
         raise Refused(findings)
     return Program(name, functions, tuple(made), heads)
@@ -103,6 +102,9 @@ def _constants(
             line = source.constants[name].lineno
             findings.append(Refusal(line, f"{name} is not constant", "write a number"))
         for other in compiler.constants:
+            if source.placed[other] >= source.placed[name]:
+                line = source.constants[name].lineno
+                findings.append(Refusal(line, f"{name}, made from what comes later", ""))
             add(other, (*above, name))
         made[name] = tuple(compiler.out)
 

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from tollens.checker.emitting import Emitter, Label
-from tollens.checker.program import BUILTINS, LIBRARY, NOISE
+from tollens.checker.program import BUILTINS, LIBRARY, NOISE, REDUCERS
 
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
     ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not",
 }  # fmt: skip
-_REDUCERS = ("abs", "all", "any", "max", "min", "sum")
 
 
 class Expressions(Emitter):
@@ -113,8 +112,6 @@ class Expressions(Emitter):
             self.emit("LOAD", name, node)
         elif name in self.module.changed:
             self.refuse(node, f"{name}, which the file sets more than once", "set it once")
-        elif name in self.module.constants and self.module.may_vary(name):
-            self.refuse(node, f"{name}, which the file may change later on", "write a tuple")
         elif name in self.module.constants:
             self.constants.append(name)
             self.emit("GLOBAL", name, node)
@@ -350,14 +347,14 @@ class Expressions(Emitter):
                 parameters = tuple(a.arg for a in known.args)
                 self.arguments(node, parameters, len(known.defaults), name)
                 self.emit("CALL", name, node)
-            case ast.Name(id=name) if name in _REDUCERS + BUILTINS and not self.builtin(name):
+            case ast.Name(id=name) if name in REDUCERS + BUILTINS and not self.builtin(name):
                 self.refuse(node, f"a call of {name}, which is not that of Python", "rename it")
                 self.emit("CONST", None, node)
             case ast.Name(id=("any" | "all") as name) if len(node.args) == 1 and isinstance(
                 node.args[0], ast.GeneratorExp
             ):
                 self._quantifier(node.args[0], name == "any")
-            case ast.Name(id=name) if name in _REDUCERS and not node.keywords:
+            case ast.Name(id=name) if name in REDUCERS and not node.keywords:
                 self.reducer(name, node)
             case ast.Name(id=("range" | "enumerate" | "zip") as name):
                 self.refuse(node, f"{name} outside of a loop", f"write list({name}(...))")

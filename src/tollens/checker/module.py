@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from tollens.checker.program import NOISE
+from tollens.checker.errors import Refusal
+from tollens.checker.program import BUILTINS, NOISE, REDUCERS
 
 
 class Module:
     """The names of a file that a program may use.
 
-    `changed` are those that it may set more than once, or otherwise than by a plain definition;
-    `starred` is the line of an `import *`. `busy` says that the file does more than to define
-    names, so that its lists may not be what they were when they were made.
+    The top of the file must do nothing but bind names: what it runs could change any of them, and
+    what an import runs is taken not to. `findings` is what else it does. `changed` are names that
+    it may set more than once, `placed` is which statement makes a constant.
     """
 
     def __init__(self, tree: ast.Module, text: str) -> None:
@@ -21,11 +22,19 @@ class Module:
         self.functions: dict[str, ast.FunctionDef] = {}
         self.constants: dict[str, ast.expr] = {}
         self.changed: set[str] = set()
-        self.starred: int | None = None
-        self.busy = False
+        self.placed: dict[str, int] = {}
+        self.findings: list[Refusal] = []
         self._imports: dict[str, str] = {}
-        for node in tree.body:
+        self._at = 0
+        for self._at, node in enumerate(tree.body):
             self._add(node)
+        for node in tree.body:
+            self._evaluated(node)
+        for name in sorted({*self.functions, *self.constants, *self._imports, *self.changed}):
+            if name.startswith("__") and name.endswith("__"):
+                self.findings.append(
+                    Refusal(1, f"{name}, which Python reads", "write another name")
+                )
         for inner in ast.walk(tree):
             if isinstance(inner, ast.Global):
                 self.changed.update(inner.names)
@@ -53,21 +62,50 @@ class Module:
                     full = f"{'.' * level}{module or ''}.{alias.name}"
                     self._import(alias.asname or alias.name, full)
                     if alias.name == "*":
-                        self.starred = node.lineno
+                        self.findings.append(Refusal(node.lineno, "import *", "import each name"))
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
-            case _:  # what else a file does at its top may change any name it stores
-                self.busy = self.busy or not _is_main(node)
+            case _:
+                if not _is_main(node):
+                    what = f"{type(node).__name__.lower()} at the top of the file"
+                    self.findings.append(Refusal(node.lineno, what, "define functions, constants"))
                 for inner in ast.walk(node):
                     self.changed.update(_bound(inner))
 
     def _constant(self, name: str, value: ast.expr) -> None:
         self._once(name)
-        self.constants[name] = value
-        for inner in ast.walk(value):
-            self.busy = self.busy or isinstance(inner, ast.Call)
-            if isinstance(inner, ast.NamedExpr):
-                self.changed.add(inner.target.id)
+        self.constants[name], self.placed[name] = value, self._at
+
+    def _evaluated(self, node: ast.stmt) -> None:
+        """Refuse what a definition evaluates, unless that cannot change anything."""
+        made: list[ast.expr | None] = []
+        match node:
+            case ast.FunctionDef(args=args):
+                every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+                made = [*args.defaults, *args.kw_defaults, node.returns]
+                made += [argument.annotation for argument in every if argument]
+                made += [a for each in node.decorator_list for a in self._of_promise(each)]
+            case ast.Assign(value=value):
+                made = [value]
+            case ast.AnnAssign(value=value, annotation=annotation):
+                made = [value, annotation]
+        for inner in (inner for each in made if each for inner in ast.walk(each)):
+            called = isinstance(inner, ast.Call) and not self._is_pure(inner.func)
+            if called or isinstance(inner, _ACTIVE):
+                line = getattr(inner, "lineno", node.lineno)
+                what = "what runs when the file is loaded"
+                self.findings.append(Refusal(line, what, "write constants"))
+
+    def _of_promise(self, decorator: ast.expr) -> list[ast.expr]:
+        """The arguments of a promise; other decorators as they are."""
+        if isinstance(decorator, ast.Call) and self.is_promise(decorator):
+            return [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
+        return [decorator]
+
+    def _is_pure(self, function: ast.expr) -> bool:
+        if isinstance(function, ast.Name) and function.id in (*BUILTINS, *REDUCERS):
+            return not self.binds(function.id)
+        return self.full_name(function) in _PURE
 
     def _import(self, name: str, full: str) -> None:
         if self._imports.get(name) != full:
@@ -82,12 +120,6 @@ class Module:
         """Whether the file gives a name a meaning at its top."""
         known = name in self.functions or name in self.constants or name in self._imports
         return known or name in self.changed
-
-    def may_vary(self, name: str) -> bool:
-        """Whether a constant may hold a list that the file has changed since it was made."""
-        return self.busy and any(
-            not isinstance(inner, _FIXED) for inner in ast.walk(self.constants[name])
-        )
 
     def full_name(self, node: ast.expr) -> str | None:
         """The dotted name that an expression means, by the imports; None if it is none.
@@ -119,11 +151,11 @@ class Module:
         return isinstance(node, ast.Call) and self.full_name(node.func) == "tollens.promise"
 
 
-_FIXED = (
-    ast.Constant, ast.Name, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp,
-    ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context,
-)  # fmt: skip
-"""What constants are made of that cannot change."""
+_ACTIVE = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda)
+"""Expressions that may do more than to have a value, besides calls."""
+
+_CLAIMS = ("pure", "approx", "gaussian", "zcdp", "renyi", "queries", "add_remove", "substitute")
+_PURE = ("fractions.Fraction", *(f"tollens.{name}" for name in _CLAIMS))
 
 
 def _bound(node: ast.AST) -> list[str]:

@@ -24,6 +24,9 @@ NOISE = {
 BUILTINS = ("bool", "enumerate", "float", "int", "len", "list", "range", "round", "tuple", "zip")
 """Functions of Python that the machine computes on exact values."""
 
+REDUCERS = ("abs", "all", "any", "max", "min", "sum")
+"""Functions of Python that the prelude has."""
+
 PRELUDE = """
 from tollens import noise
 
