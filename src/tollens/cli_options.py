@@ -156,14 +156,17 @@ def reporting(command: Callable[..., int]) -> Callable[..., None]:
 
 def audit_settings(options: Mapping[str, object]) -> dict[str, object]:
     """The settings of `audit` in force."""
-    found = check_settings(options)
-    return {name: found[name] for name in KEYS}
+    return _settings(options, KEYS)
 
 
 def check_settings(options: Mapping[str, object]) -> dict[str, object]:
     """The settings of `check` in force: those of `audit`, and its own."""
-    flags = {name: options.get(name.replace("-", "_")) for name in ALL_OF_CHECK}
-    return resolve(flags, environ=os.environ, config=_config(options), folder=Path.cwd())
+    return _settings(options, ALL_OF_CHECK)
+
+
+def _settings(options: Mapping[str, object], keys: Mapping[str, Key]) -> dict[str, object]:
+    flags = {name: options[name.replace("-", "_")] for name in keys}
+    return resolve(flags, environ=os.environ, config=_config(options), folder=Path.cwd(), keys=keys)
 
 
 def monitor_settings(options: Mapping[str, object]) -> dict[str, object]:

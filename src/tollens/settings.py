@@ -108,9 +108,14 @@ _AUDIT_TABLE = {**ALL_OF_CHECK, "store": MONITOR_KEYS["store"]}
 
 
 def resolve(
-    flags: Mapping[str, object], *, environ: Mapping[str, str], config: Path | None, folder: Path
+    flags: Mapping[str, object],
+    *,
+    environ: Mapping[str, str],
+    config: Path | None,
+    folder: Path,
+    keys: Mapping[str, Key] = KEYS,
 ) -> dict[str, object]:
-    """The settings of `audit` and `check` in force.
+    """The settings in force, those in `keys`.
 
     `flags` holds what the command line gave (None where it gave nothing). `config` names a file;
     otherwise the nearest `tollens.toml`, or `pyproject.toml` with a table `[tool.tollens]`, in
@@ -120,9 +125,9 @@ def resolve(
     ...         folder=Path("/"))["budget"]
     100
     """
-    found = {name: key.default for name, key in ALL_OF_CHECK.items()}
+    found = {name: key.default for name, key in keys.items()}
     table, _ = _given(environ, config, folder)
-    found.update({name: value for name, value in table.items() if name in ALL_OF_CHECK})
+    found.update({name: value for name, value in table.items() if name in keys})
     found.update({name: value for name, value in flags.items() if value is not None})
     return found
 
