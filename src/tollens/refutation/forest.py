@@ -55,6 +55,9 @@ class Functions(Protocol[F, N_co]):
     def total(self, function: F) -> N_co:
         """The integral over the whole line."""
 
+    def cost(self, function: F) -> int:
+        """How much work it is to integrate over a function."""
+
 
 def factors(
     functions: Functions[F, N_co], draws: Sequence[Draw], forms: Iterable[Form]
@@ -80,7 +83,7 @@ def factors(
         known[direction] = functions.step(*limits)
     numbers: list[N_co] = []
     while around:
-        z, rest, slopes = _next(around)
+        z, rest, slopes = _next(around, {i: functions.cost(known[((i, 1),)]) for i in around})
         groups: dict[Rational, list[F]] = {}
         for direction in around.pop(z):
             own, slope = slopes[direction]
@@ -125,9 +128,11 @@ def _ranges(forms: Iterable[Form]) -> dict[Direction, Range] | None:
     return ranges
 
 
-def _next(around: Mapping[int, set[Direction]]) -> tuple[int, Direction, Slopes]:
+def _next(
+    around: Mapping[int, set[Direction]], costs: Mapping[int, int]
+) -> tuple[int, Direction, Slopes]:
     """A draw that can go, of those with the fewest factors, and what remains beside it."""
-    for z in sorted(around, key=lambda i: (len(around[i]), i)):
+    for z in sorted(around, key=lambda i: (len(around[i]), costs[i], i)):
         found = _taken_apart(z, around[z])
         if found is not None:
             return z, *found

@@ -91,3 +91,6 @@ class _Functions:
     def total(self, function: Piecewise) -> ExpSum:
         constant = {q: c for (_, _, q), c in self._pieces.total(function).items()}
         return ExpSum.of(constant, self._pieces.rates * self._pieces.places)
+
+    def cost(self, function: Piecewise) -> int:
+        return function.weight

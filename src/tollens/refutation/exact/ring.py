@@ -112,7 +112,7 @@ class ExpSum:
         while True:
             ball = self._ball(work)
             if ball.rel_accuracy_bits() > bits + 1:
-                middle, radius = _exactly(ball.mid()), _exactly(ball.rad())
+                middle, radius = exactly(ball.mid()), exactly(ball.rad())
                 return middle - radius, middle + radius
             work *= 2
 
@@ -152,7 +152,7 @@ def _fraction(q: fmpq) -> Fraction:
     return Fraction(int(q.p), int(q.q))
 
 
-def _exactly(x: arb) -> Fraction:
+def exactly(x: arb) -> Fraction:
     """The exact value of a ball of radius 0."""
     mantissa, exponent = x.man_exp()
     m, e = int(fmpz(mantissa)), int(fmpz(exponent))
