@@ -101,17 +101,17 @@ main.add_command(monitor)
 
 @main.group()
 def zoo() -> None:
-    """Mechanisms with known truth, correct and broken."""
+    """Mechanisms and programs with known truth, correct and broken."""
 
 
 @zoo.command("list")
 @common(*FORMATS)
 @reporting
 def zoo_list(screen: Screen, options: dict[str, object]) -> int:
-    """List all mechanisms with claim and truth."""
-    from tollens.zoo import entries
+    """List all mechanisms, and all programs whose text can be read, with claim and truth."""
+    from tollens.zoo import entries, programs
 
-    screen.zoo(entries())
+    screen.zoo(entries(), programs.entries())
     return 0
 
 
@@ -120,10 +120,19 @@ def zoo_list(screen: Screen, options: dict[str, object]) -> int:
 @common(*FORMATS)
 @reporting
 def zoo_show(screen: Screen, options: dict[str, object]) -> int:
-    """Show one mechanism: its claim, its worst pair, its true epsilon and how that is known."""
-    from tollens.zoo import get
+    """Show one mechanism or program: its claim, its pair, its true epsilon, how that is known.
 
-    screen.entry(get(str(options["name"])))
+    NAME is the name of a mechanism, or the id or name of a program, whose text is shown too.
+    """
+    from tollens.refutation.program import read_program
+    from tollens.zoo.names import find
+    from tollens.zoo.programs import Program
+
+    found = find(str(options["name"]))
+    if isinstance(found, Program):
+        screen.program(found, read_program(found.function).text)
+    else:
+        screen.entry(found)
     return 0
 
 
@@ -131,17 +140,21 @@ def zoo_show(screen: Screen, options: dict[str, object]) -> int:
 @common(*FORMATS)
 @reporting
 def zoo_self_test(screen: Screen, options: dict[str, object]) -> int:
-    """Audit every mechanism of the zoo: the broken must be refuted, the correct spared.
+    """Audit every mechanism and search every program: the broken must be refuted, no other.
 
-    Exits with 0 if every row is as it should be and with 1 otherwise.
+    Takes some minutes. Exits with 0 if every row is as it should be and with 1 otherwise.
     """
     from tollens.auditing.api import audit as run_audit
-    from tollens.zoo import entries
+    from tollens.refutation.api import refute as run_refute
+    from tollens.zoo import entries, programs
+    from tollens.zoo.program_test import program_test
     from tollens.zoo.self_test import self_test
 
     rows = self_test(run_audit, progress=screen.counter(len(entries())))
-    screen.self_test(rows)
-    return 0 if all(row.ok for row in rows) else REFUTED
+    suite = program_test(run_refute, progress=screen.counter(len(programs.entries())))
+    screen.self_test(rows, suite)
+    right = all(row.ok for row in rows) and all(row.ok for row in suite)
+    return 0 if right else REFUTED
 
 
 def _listed(value: object) -> list[object]:

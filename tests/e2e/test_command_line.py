@@ -370,12 +370,20 @@ def test_zoo_list_show_and_its_errors():
     listed = json.loads(run("zoo", "list", "--format", "json").stdout)
     names = [entry["name"] for entry in listed["entries"]]
     assert len(names) >= 15
+    assert {"D1", "S2-n10", "P1"} <= {program["id"] for program in listed["programs"]}
     shown = run("zoo", "show", "svt6")
     assert shown.returncode == 0
     assert "4.061" in shown.stdout
     wrong = run("zoo", "show", "svt66")
     assert wrong.returncode == 2
     assert "svt6" in wrong.stderr
+    program = run("zoo", "show", "S2-n10")
+    assert program.returncode == 0
+    assert "4.031" in program.stdout
+    assert "    def no_stop(data: list[int]) -> list[bool]:" in program.stdout
+    content = json.loads(run("zoo", "show", "s2-no-stop-n10", "--format", "json").stdout)
+    assert (content["id"], content["holds"]) == ("S2-n10", False)
+    assert "def no_stop" in content["text"]
 
 
 def test_help_names_every_command():

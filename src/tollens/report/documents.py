@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tollens.report.program_text import program_content, program_row_content
 from tollens.serial import to_jsonable
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from tollens.monitoring.overview import History, Standing
     from tollens.monitoring.state import AlarmState
     from tollens.zoo.entry import Entry
+    from tollens.zoo.program_test import ProgramRow
+    from tollens.zoo.programs import Program
     from tollens.zoo.self_test import SelfTestRow
 
 
@@ -57,14 +60,15 @@ def entry_content(entry: Entry) -> dict[str, object]:
     }
 
 
-def zoo_document(entries: Sequence[Entry]) -> str:
-    """All mechanisms of the zoo."""
+def zoo_document(entries: Sequence[Entry], programs: Sequence[Program]) -> str:
+    """All mechanisms and programs of the zoo."""
     content = [entry_content(entry) for entry in entries]
-    return dump({"schema": "tollens/zoo/1", "entries": content})
+    suite = [program_content(program) for program in programs]
+    return dump({"schema": "tollens/zoo/1", "entries": content, "programs": suite})
 
 
-def self_test_document(rows: Sequence[SelfTestRow]) -> str:
-    """The rows of a self-test."""
+def self_test_document(rows: Sequence[SelfTestRow], programs: Sequence[ProgramRow]) -> str:
+    """The rows of a self-test: the audits, and the searches for proofs."""
     content = [
         {
             "name": row.name,
@@ -77,7 +81,8 @@ def self_test_document(rows: Sequence[SelfTestRow]) -> str:
         }
         for row in rows
     ]
-    return dump({"schema": "tollens/self-test/1", "rows": content})
+    suite = [program_row_content(row) for row in programs]
+    return dump({"schema": "tollens/self-test/1", "rows": content, "programs": suite})
 
 
 def step_document(row: Standing) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from tollens.errors import UsageError
-from tollens.report import documents, text
+from tollens.report import documents, program_text, text
 from tollens.report.files import write_whole
 from tollens.report.junit import junit_document
 from tollens.report.progress import ProgressBars
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from tollens.refutation.found import Step
     from tollens.verified import Verified
     from tollens.zoo.entry import Entry
+    from tollens.zoo.program_test import ProgramRow
+    from tollens.zoo.programs import Program
     from tollens.zoo.self_test import SelfTestRow
 
 Rows = Sequence[tuple[str, Verdict]]
@@ -56,11 +58,11 @@ class Screen:
         """Show how far the audit `name` has come."""
         self._bars.report(name, state)
 
-    def counter(self, total: int) -> Callable[[SelfTestRow], None]:
+    def counter(self, total: int) -> Callable[[SelfTestRow | ProgramRow], None]:
         """A callback that says which row of a self-test is done."""
         done = 0
 
-        def count(row: SelfTestRow) -> None:
+        def count(row: SelfTestRow | ProgramRow) -> None:
             nonlocal done
             done += 1
             if not self._quiet:
@@ -106,9 +108,12 @@ class Screen:
         for problem in report.problems:
             self._errors.print(Text(f"problem: {problem}", "bold yellow"))
 
-    def zoo(self, entries: Sequence[Entry]) -> None:
-        """The list of the zoo."""
-        self._show(lambda: documents.zoo_document(entries), [text.zoo_table(entries)])
+    def zoo(self, entries: Sequence[Entry], programs: Sequence[Program]) -> None:
+        """The list of the zoo: mechanisms and programs."""
+        self._show(
+            lambda: documents.zoo_document(entries, programs),
+            [text.zoo_table(entries), Text(), program_text.programs_table(programs)],
+        )
 
     def entry(self, entry: Entry) -> None:
         """One mechanism of the zoo."""
@@ -117,9 +122,20 @@ class Screen:
             [text.entry_text(entry, width=self._width)],
         )
 
-    def self_test(self, rows: Sequence[SelfTestRow]) -> None:
-        """The table of a self-test."""
-        self._show(lambda: documents.self_test_document(rows), [text.self_test_table(rows)])
+    def program(self, program: Program, source: str) -> None:
+        """One program of the zoo, and its text."""
+        content = {**program_text.program_content(program), "text": source}
+        self._show(
+            lambda: documents.dump(content),
+            [program_text.program_text(program, source, width=self._width)],
+        )
+
+    def self_test(self, rows: Sequence[SelfTestRow], programs: Sequence[ProgramRow]) -> None:
+        """The tables of a self-test: the audits, and the searches for proofs."""
+        self._show(
+            lambda: documents.self_test_document(rows, programs),
+            [text.self_test_table(rows), Text(), program_text.program_test_table(programs)],
+        )
 
     def runs(self, name: str) -> Callable[[int, int], None]:
         """A callback that shows how many of the runs of a step are made."""
