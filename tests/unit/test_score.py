@@ -272,3 +272,13 @@ class TestLenses:
         for lens in seen.lenses.values():
             assert lens.x[3] == lens.y[5] == lens.y[6] == 0
         assert np.count_nonzero(seen.lenses["value"].x) == 39
+
+
+def test_within_one_thread_no_pool_has_more_than_one() -> None:
+    from threadpoolctl import threadpool_info
+
+    from tollens.auditing.threads import one_thread
+
+    with one_thread():
+        inside = {pool["filepath"]: pool["num_threads"] for pool in threadpool_info()}
+    assert inside and set(inside.values()) == {1}

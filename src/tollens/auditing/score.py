@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tollens.auditing.threads import one_thread
+
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -141,7 +143,8 @@ class BoostedScore:
         """The score of each row of numbers, shape (n,)."""
         if not len(numbers):
             return np.zeros(0)
-        return np.asarray(self.model.decision_function(self.frame.standard(numbers)))
+        with one_thread():
+            return np.asarray(self.model.decision_function(self.frame.standard(numbers)))
 
     def describe(self) -> str:
         """Where the score is largest and least, roughly."""
@@ -231,7 +234,7 @@ def fit_linear(frame: Frame, rows: Array, labels: Array) -> LinearScore | None:
     wide = 2 * rows.shape[1] > min(len(rows), MOST_FOR_NEWTON)
     solver = "lbfgs" if wide else "newton-cholesky"
     model = LogisticRegression(C=1.0, solver=solver, max_iter=50, tol=1e-3)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore")  # a fit that has not converged is still a score
         model.fit(_with_distances(rows), labels)
     weights = np.asarray(model.coef_[0], dtype=np.float64)
@@ -269,8 +272,10 @@ def fit_boosted(frame: Frame, rows: Array, labels: Array) -> BoostedScore | None
         max_iter=TREES, max_leaf_nodes=LEAVES, min_samples_leaf=4, learning_rate=0.2,
         early_stopping=False, random_state=0,
     )  # fmt: skip
-    model.fit(rows, labels)
-    return BoostedScore(frame, model, _summary(frame, rows, model.decision_function(rows)))
+    with one_thread():
+        model.fit(rows, labels)
+        odds = model.decision_function(rows)
+    return BoostedScore(frame, model, _summary(frame, rows, odds))
 
 
 def _summary(frame: Frame, rows: Array, odds: Array) -> str:
