@@ -182,8 +182,10 @@ def _settings(keys: dict[str, Key], prefix: str) -> list[tuple[str, ...]]:
 
 
 def zoo() -> str:
-    """The page on the mechanisms with known truth."""
+    """The page on the mechanisms and programs with known truth."""
+    from tollens.report.program_text import holds_words
     from tollens.zoo import entries
+    from tollens.zoo.programs import entries as programs
 
     rows = [
         (
@@ -198,19 +200,44 @@ def zoo() -> str:
         for entry in entries()
     ]
     head = ("name", "what it is", "claim", "true ε", "holds", "how the truth is known", "source")
+    suite = [
+        (
+            f"`{program.id}`",
+            f"`{program.name}`",
+            _cell(program.title),
+            _cell(str(program.claim)),
+            "∞" if program.epsilon == float("inf") else f"{program.epsilon:.4g}",
+            "**no**" if program.broken else holds_words(program),
+            _cell(program.source),
+        )
+        for program in programs()
+    ]
     parts = (
         "# The zoo",
         "<!-- This page is made by docs/generate.py. -->",
         "Mechanisms whose truth is known, correct and broken. `tollens zoo show NAME` shows "
         "one with its pair of neighbours, and `tollens zoo self-test` audits them all: what "
         "is broken must be refuted, what is correct must not be. The true ε is the smallest "
-        "on that pair, at the delta of the claim (1e-05 for claims without one).",
+        "on that pair, at the delta of the claim (1e-05 for claims without one). "
+        "[Below](#programs) are programs that proofs are looked for in.",
         _table(head, rows),
         "An entry is an ordinary mechanism, to be used in your own tests of auditors:",
         "```python\nimport tollens\nfrom tollens.zoo import get\n\n"
         'entry = get("svt6")\n'
         "verdict = tollens.audit(entry.mechanism, entry.claim, neighbours=entry.neighbours)\n"
         "assert verdict.refuted != entry.holds\n```",
+        "## Programs",
+        "These are functions whose text can be read, for `tollens refute` and for your own tests "
+        "of tools that do the like. `tollens zoo show ID` shows one with its text, and the "
+        "self-test searches them all: a proof must be found of what is broken, and of nothing "
+        'else. "Tight" are those where the truth is the claim itself or comes as near to it as one '
+        "likes. The true ε is again the smallest on one pair of neighbours, at the delta of the "
+        "claim.",
+        _table(("id", "name", "what it is", "claim", "true ε", "holds", "known by"), suite),
+        "```python\nimport tollens\nfrom tollens.zoo.programs import get\n\n"
+        'program = get("S2-n4")\n'
+        "verdict = tollens.refute(program.function, program.claim, neighbours=program.pair)\n"
+        "assert verdict.refuted == program.broken\n```",
     )
     return "\n\n".join(parts) + "\n"
 

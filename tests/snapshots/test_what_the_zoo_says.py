@@ -1,4 +1,4 @@
-"""What a person reads of the programs of the zoo; run with --snapshot-update after a change meant."""
+"""What people read of the programs of the zoo; run with --snapshot-update after a change meant."""
 
 import io
 import math

@@ -15,7 +15,7 @@ def find(key: str) -> Entry | Program:
     """A mechanism or a program; `UsageError` with a suggestion if there is none.
 
     >>> find("svt6").title, find("S2-n10") is find("s2-no-stop-n10")
-    ('Sparse vector that answers without a stop (Lyu et al. alg. 6)', True)
+    ('Sparse vector without a cutoff', True)
     >>> find("S2-n100")
     Traceback (most recent call last):
     ...
