@@ -8,13 +8,16 @@ constant keys, comprehensions, calls of functions of the same file, and the prim
 from __future__ import annotations
 
 import ast
+import re
 
 from tollens.checker.errors import Refusal, Refused
 from tollens.checker.expressions import Expressions
-from tollens.checker.module import Module
+from tollens.checker.module import ONLY_PROMISES, Module
 from tollens.checker.program import LIBRARY, PRELUDE, Code, Instruction, Program
 
 MAX_TEXT = 200_000
+
+_ENCODED = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*(?!utf-?8\b)[-\w.]+", re.IGNORECASE)
 
 
 def compile_text(text: str, name: str) -> Program:
@@ -28,8 +31,11 @@ def compile_text(text: str, name: str) -> Program:
     """
     if len(text) > MAX_TEXT:
         raise Refused([Refusal(1, f"the text has more than {MAX_TEXT} characters", "")])
+    if any(map(_ENCODED.match, text.splitlines()[:2])):
+        raise Refused([Refusal(1, "an encoding that is named", "save the file as UTF-8")])
     try:
         tree = ast.parse(text)
+        compile(tree, "<text>", "exec", dont_inherit=True)  # some faults of syntax are found there
         source = Module(tree, text)
         prelude = Module(ast.parse(PRELUDE), PRELUDE)
     except SyntaxError as error:
@@ -141,9 +147,11 @@ class Statements(Expressions):
         arguments = node.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
             self.refuse(node, "special parameters", "write plain parameters")
+        for parameter in getattr(node, "type_params", []):  # their names would hide others
+            self.refuse(parameter, "a parameter for types", "leave it out")
         for decorator in node.decorator_list:
             if not (entry and self.module.is_promise(decorator)):
-                self.refuse(decorator, "a decorator", "only @tollens.promise has a meaning here")
+                self.refuse(decorator, "a decorator", ONLY_PROMISES)
         parameters = tuple(argument.arg for argument in arguments.args)
         defaults = tuple(self.constant(default) for default in arguments.defaults)
         self.local = {*parameters, *_assigned(node)}
@@ -190,7 +198,7 @@ class Statements(Expressions):
             case ast.Break() | ast.Continue():
                 where = self.loops[-1][isinstance(node, ast.Break)] if self.loops else None
                 self.jump("JUMP", where, node)
-            case ast.Pass() | ast.AnnAssign() | ast.Expr(value=ast.Constant()):
+            case ast.Pass() | ast.AnnAssign(target=ast.Name()) | ast.Expr(value=ast.Constant()):
                 pass
             case ast.Expr(value=ast.Yield(value=value)):
                 self.optional(value, node)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 from fractions import Fraction
 
 from tollens.checker.errors import Refusal
@@ -93,15 +92,15 @@ class Emitter:
 
     def _rational(self, node: ast.Constant) -> Fraction:
         """The exact value of a literal as it is written: 0.1 is one tenth."""
-        written = ast.get_source_segment(self.module.text, node) or ""
-        text = written.replace("_", "").lower()
+        line = self.module.lines[node.lineno - 1]
+        text = line[node.col_offset : node.end_col_offset].decode().replace("_", "").lower()
         if len(text) <= _MAX_LITERAL:
             try:
                 if isinstance(node.value, int):
                     return Fraction(node.value)
                 if abs(int(text.partition("e")[2] or 0)) <= _MAX_LITERAL:
                     found = Fraction(text)
-                    if _nearest(found) == node.value:
+                    if _nearest(found) == node.value and (node.value != 0 or found == 0):
                         return found
             except ValueError:
                 pass
@@ -121,8 +120,8 @@ class Emitter:
         return found or "+"
 
 
-def _nearest(value: Fraction) -> float:
+def _nearest(value: Fraction) -> float | None:
     try:
         return float(value)
     except OverflowError:
-        return math.inf
+        return None

@@ -254,13 +254,15 @@ class Expressions(Emitter):
         name = self._iterator(node)
         if isinstance(node, ast.GeneratorExp):
             self.comprehension(node)
-        elif name is not None and isinstance(node, ast.Call):
+        elif name == "range" and isinstance(node, ast.Call):
             for argument in node.args:
-                if self._iterator(argument):
-                    self.consumed(argument)
-                else:
-                    self.expression(argument)
+                self.expression(argument)
             self.emit("BUILTIN", (name, len(node.args)), node)
+        elif name is not None:  # [item for item in node]
+            item = ast.copy_location(ast.Name("$item", ast.Load()), node)
+            target = ast.copy_location(ast.Name("$item", ast.Store()), node)
+            generator = ast.comprehension(target, node, [], 0)
+            self.comprehension(ast.copy_location(ast.ListComp(item, [generator]), node))
         else:
             self.expression(node)
 
@@ -350,12 +352,12 @@ class Expressions(Emitter):
             case ast.Name(id=name) if name in REDUCERS + BUILTINS and not self.builtin(name):
                 self.refuse(node, f"a call of {name}, which is not that of Python", "rename it")
                 self.emit("CONST", None, node)
-            case ast.Name(id=("any" | "all") as name) if len(node.args) == 1 and isinstance(
-                node.args[0], ast.GeneratorExp
-            ):
-                self._quantifier(node.args[0], name == "any")
             case ast.Name(id=name) if name in REDUCERS and not node.keywords:
-                self.reducer(name, node)
+                match name, node.args:
+                    case (("any" | "all"), [ast.GeneratorExp() as items]):
+                        self._quantifier(items, name == "any")
+                    case _:
+                        self.reducer(name, node)
             case ast.Name(id=("range" | "enumerate" | "zip") as name):
                 self.refuse(node, f"{name} outside of a loop", f"write list({name}(...))")
                 self.emit("CONST", None, node)
@@ -365,7 +367,7 @@ class Expressions(Emitter):
                 self.expression(node.func.value)
                 self.expression(node.args[0])
                 self.emit("APPEND", None, node)
-            case _ if meant == "fractions.Fraction":
+            case _ if meant == "fractions.Fraction" and not node.keywords:
                 for argument in node.args:
                     self.expression(argument)
                 self.emit("BUILTIN", ("Fraction", len(node.args)), node)
@@ -386,10 +388,11 @@ class Expressions(Emitter):
     def reducer(self, name: str, node: ast.Call) -> None:
         """A call of max, min, sum, abs, any or all, which the library has in the subset."""
         several = name in ("max", "min") and len(node.args) > 1
+        fixed = all(isinstance(other, ast.Constant | ast.Name) for other in node.args[1:])
         for i, argument in enumerate(node.args):
-            if name == "abs" or several or i > 0:
+            if name == "abs" or several or i > 0 or not fixed:
                 self.expression(argument)
-            else:
+            else:  # its items are taken after the other argument is evaluated
                 self.consumed(argument)
         if several:
             self.emit("TUPLE", len(node.args), node)
@@ -397,6 +400,8 @@ class Expressions(Emitter):
             self.emit("CONST", Fraction(0), node)
         elif len(node.args) != 1 + (name == "sum"):
             self.refuse(node, f"{name} with these arguments", "")
+        elif name == "sum":
+            self.emit("BUILTIN", ("start", 1), node)
         self.called.add(LIBRARY + name)
         self.emit("CALL", LIBRARY + name, node)
 

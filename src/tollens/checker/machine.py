@@ -273,7 +273,7 @@ class Machine:
     def _output(self, state: State) -> object:
         code = self.program.functions.get(state.frames[0].function)
         value = state.stack.pop()
-        return state.out if code is not None and code.yields else state.output(value)
+        return state.output(state.out if code is not None and code.yields else value)
 
     def _step(self, state: State, frame: Frame, instruction: Instruction) -> list[State]:
         """One instruction; the runs that split off are returned."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from tollens.checker.errors import Refusal
 from tollens.checker.program import BUILTINS, NOISE, REDUCERS
+
+ONLY_PROMISES = "only @tollens.promise has a meaning here"
 
 
 class Module:
@@ -18,7 +21,7 @@ class Module:
 
     def __init__(self, tree: ast.Module, text: str) -> None:
         self.text = text
-        self.lines = text.splitlines()
+        self.lines = [line.encode() for line in _LINES.split(text)]
         self.functions: dict[str, ast.FunctionDef] = {}
         self.constants: dict[str, ast.expr] = {}
         self.changed: set[str] = set()
@@ -84,7 +87,7 @@ class Module:
                 every = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
                 made = [*args.defaults, *args.kw_defaults, node.returns]
                 made += [argument.annotation for argument in every if argument]
-                made += [a for each in node.decorator_list for a in self._of_promise(each)]
+                made += [a for each in node.decorator_list for a in self._arguments(each)]
             case ast.Assign(value=value):
                 made = [value]
             case ast.AnnAssign(value=value, annotation=annotation):
@@ -96,11 +99,12 @@ class Module:
                 what = "what runs when the file is loaded"
                 self.findings.append(Refusal(line, what, "write constants"))
 
-    def _of_promise(self, decorator: ast.expr) -> list[ast.expr]:
-        """The arguments of a promise; other decorators as they are."""
+    def _arguments(self, decorator: ast.expr) -> list[ast.expr]:
+        """Those of a promise; another decorator is refused."""
         if isinstance(decorator, ast.Call) and self.is_promise(decorator):
             return [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
-        return [decorator]
+        self.findings.append(Refusal(decorator.lineno, "a decorator", ONLY_PROMISES))
+        return []
 
     def _is_pure(self, function: ast.expr) -> bool:
         if isinstance(function, ast.Name) and function.id in (*BUILTINS, *REDUCERS):
@@ -151,6 +155,7 @@ class Module:
         return isinstance(node, ast.Call) and self.full_name(node.func) == "tollens.promise"
 
 
+_LINES = re.compile(r"\r\n|\r|\n")
 _ACTIVE = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await, ast.Lambda)
 """Expressions that may do more than to have a value, besides calls."""
 

@@ -18,6 +18,7 @@ from tollens.checker.values import (
     described,
     exact,
     number,
+    shown,
     whole,
 )
 
@@ -126,7 +127,7 @@ def _operate(state: State, op: str, left: Value, right: Value, *, inplace: bool)
     if op == "*" and isinstance(left, Ref | tuple):
         times = max(0, whole(right, "the factor of a list"))
         items = state.items(left, "* with")
-        if len(items) * times > MAX_ITEMS:
+        if max(1, len(items)) * times > MAX_ITEMS:
             raise Fault("a list that is repeated so often")
         if isinstance(left, Ref) and inplace:
             state.replace(left, items * times)
@@ -262,7 +263,7 @@ def _index(state: State, frame: Frame, arg: Argument) -> Split:
     content = state.heap[found.at] if isinstance(found, Ref) else found
     if isinstance(content, dict):
         if isinstance(index, Form | Ref | tuple) or index not in content:
-            raise Fault(f"a dictionary has no key {index}: the program would raise")
+            raise Fault(f"a dictionary has no key {shown(index)}: the program would raise")
         state.stack.append(content[index])
     else:
         items = state.items(found, "an item of")
@@ -273,7 +274,7 @@ def _index(state: State, frame: Frame, arg: Argument) -> Split:
 def _position(index: Value, size: int) -> int:
     at = whole(index, "an index")
     if not -size <= at < size:
-        raise Fault(f"the index {at} of {size} items: the program would raise")
+        raise Fault(f"the index {shown(Fraction(at))} of {size} items: the program would raise")
     return at
 
 
@@ -323,7 +324,7 @@ def _append(state: State, frame: Frame, arg: Argument) -> Split:
 
 
 def _yield(state: State, frame: Frame, arg: Argument) -> Split:
-    state.out = _short((*state.out, state.output(state.stack.pop())))
+    state.out = _short((*state.out, state.stack.pop()))
     return None
 
 
@@ -348,22 +349,17 @@ def _computed(state: State, name: str, values: list[Value]) -> Value:
                 raise Fault(f"the length of {described(first)}")
             return Fraction(len(content))
         case "range", 1 | 2 | 3:
-            bounds = range(*[whole(value, "a bound of range") for value in values])
-            if len(bounds) > MAX_ITEMS:
-                raise Fault(f"a range of more than {MAX_ITEMS} numbers")
-            return tuple(map(Fraction, bounds))
-        case "enumerate", 1 | 2:
-            start = whole(values[1], "the start") if len(values) > 1 else 0
-            items = state.items(first, "enumerate of")
-            return tuple((Fraction(start + i), item) for i, item in enumerate(items))
-        case "zip", _:
-            return tuple(zip(*[state.items(value, "zip of") for value in values], strict=False))
+            return _range([whole(value, "a bound of range") for value in values])
         case "list", 0 | 1:
             return state.new(state.items(first, "a list of") if values else ())
         case "tuple", 0 | 1:
             return state.items(first, "a tuple of") if values else ()
         case "whole", 1:
             return Fraction(whole(first, "the start of enumerate"))
+        case "start", 1:
+            if isinstance(first, str):
+                raise Fault("a sum of texts: the program would raise")
+            return first
         case "bool", 1:
             return state.truth(first)
         case "float", 1:
@@ -380,6 +376,15 @@ def _computed(state: State, name: str, values: list[Value]) -> Value:
         case "Fraction", 2:
             return arithmetic("/", exact(first, "Fraction"), exact(values[1], "Fraction"))
     raise Fault(f"{name} with {len(values)} arguments")
+
+
+def _range(ends: list[int]) -> tuple[Fraction, ...]:
+    if ends[2:] == [0]:
+        raise Fault("a range in steps of 0: the program would raise")
+    bounds = range(*ends)
+    if bounds[MAX_ITEMS:]:
+        raise Fault(f"a range of more than {MAX_ITEMS} numbers")
+    return tuple(map(Fraction, bounds))
 
 
 MAX_DIGITS = 1_000
@@ -405,12 +410,14 @@ def checked(arg: str, values: list[Value]) -> tuple[Fraction, ...]:
     if arg in ("flip", "geometric"):
         (chance,) = parameters
         if not 0 <= chance <= 1 or (arg == "geometric" and chance == 0):
-            raise Fault(f"{arg}({chance}): a probability lies in [0, 1], for geometric above 0")
+            least = "above 0" if arg == "geometric" else "at least 0"
+            raise Fault(f"{arg}({shown(chance)}): a probability is {least} and at most 1")
     elif arg == "uniform":
         if not parameters[0] < parameters[1]:
-            raise Fault(f"uniform({parameters[0]}, {parameters[1]}): a must be less than b")
+            ends = ", ".join(map(shown, parameters))
+            raise Fault(f"uniform({ends}): a must be less than b")
     elif parameters[0] <= 0:
-        raise Fault(f"{arg}({parameters[0]}): the scale must be positive")
+        raise Fault(f"{arg}({shown(parameters[0])}): the scale must be positive")
     return parameters
 
 

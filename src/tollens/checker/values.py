@@ -13,6 +13,7 @@ from tollens.checker.form import Form, plus, scaled
 
 MAX_BITS = 20_000
 MAX_ITEMS = 10_000
+_SHOWN_BITS = 128
 
 
 class Fault(Exception):  # noqa: N818 - of the program that is read, not of ours
@@ -41,7 +42,21 @@ def described(value: object) -> str:
         return "a list or dictionary"
     if isinstance(value, Form):
         return "a value that depends on a draw"
-    return f"the {type(value).__name__} {str(value)[:40]!r}"
+    if isinstance(value, tuple):
+        return "a tuple"
+    return f"the {type(value).__name__} {shown(value)!r}"
+
+
+def shown(value: object) -> str:
+    """A number or a text in a message, in few characters.
+
+    >>> shown(Fraction(2) / 3), shown(Fraction(10**5000))
+    ('2/3', 'a long number')
+    """
+    if isinstance(value, Fraction):
+        short = max(value.numerator.bit_length(), value.denominator.bit_length()) < _SHOWN_BITS
+        return str(value) if short else "a long number"
+    return str(value)[:40]
 
 
 def exact(value: object, use: str) -> Fraction:
@@ -56,7 +71,7 @@ def whole(value: object, use: str) -> int:
     """A whole number that does not depend on a draw."""
     found = exact(value, use)
     if found.denominator != 1:
-        raise Fault(f"{use} is {found}, not a whole number")
+        raise Fault(f"{use} is {shown(found)}, not a whole number")
     return found.numerator
 
 
@@ -92,7 +107,7 @@ def arithmetic(op: str, left: object, right: object) -> Fraction | Form:
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
     size = max(base.numerator.bit_length(), base.denominator.bit_length())
     if exponent.denominator != 1:
-        raise Fault(f"{base} to the power {exponent}, which is not rational in general")
+        raise Fault(f"a number to the power {shown(exponent)}, which is not rational in general")
     if size * abs(exponent.numerator) > MAX_BITS:
         raise Fault("a power that is too large")
     if base == 0 and exponent < 0:
