@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from tollens.checker import claims, documents, events, martingale, relations
+from tollens.checker import claims, documents, events, martingale, moments, relations
 from tollens.checker.compiling import compile_text
 from tollens.checker.errors import CertificateError, Refused
 from tollens.checker.program import Program
@@ -28,6 +28,8 @@ _KEYS = (
 Check = Callable[[Program, object, object, object, object, float], tuple[Fraction, Fraction]]
 _KINDS: dict[str, Check] = {
     "events": events.bounds,
+    "balls": events.bounds,
+    "moments": moments.bounds,
     "martingale": martingale.bounds,
 }
 

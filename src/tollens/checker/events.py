@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from tollens.checker import balls
 from tollens.checker.documents import entries, whole
 from tollens.checker.draws import Draw, Path
 from tollens.checker.errors import CertificateError
@@ -106,5 +107,7 @@ def out_of_reach(pattern: Pattern, reach: object) -> bool:
 def probability(
     draws: Sequence[Draw], constraints: Sequence[Form], integrator: Integrator
 ) -> Bounds:
-    """Bounds of P(all constraints >= 0)."""
+    """Bounds of P(all constraints >= 0): exact but for exponentials, unless a draw is normal."""
+    if any(draws[i].kind == "gauss" for constraint in constraints for i, _ in constraint.terms):
+        return balls.probability(draws, constraints)
     return enclosure(integrator.probability(draws, constraints), BITS)

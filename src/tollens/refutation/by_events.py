@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tollens.checker.errors import Refused
+from tollens.checker.events import total
+from tollens.checker.integration import Integrator
+from tollens.checker.machine import Limits, explore
 from tollens.checker.patterns import write
+from tollens.neighbours import Pair
 from tollens.refutation.events import Candidate, best_event
 from tollens.refutation.exact import NotAForest
 from tollens.refutation.measure import NoIntegral
@@ -49,7 +54,8 @@ def _attempt(task: Task, engine: str, *, normal: bool) -> Attempt:
             continue
         if found is not None and found.value > value():
             best = (found, i)
-        if value() == math.inf or (value() > task.objective.bound and i + 1 >= PAIRS):
+        broken = best is not None and _implied(task, best[0]) > task.objective.bound
+        if value() == math.inf or (broken and i + 1 >= PAIRS):
             break
     if best is None:
         if refused is not None:
@@ -57,6 +63,8 @@ def _attempt(task: Task, engine: str, *, normal: bool) -> Attempt:
         return Attempt(engine, note or "no event is more likely on one side")
     candidate, i = best
     pair = task.pairs[i]
+    if normal:
+        candidate = _checked(task, candidate, pair)
     patterns = [write(pattern) for pattern in candidate.patterns]
     side = "x_prime" if candidate.swapped else "x"
     document = task.document(
@@ -76,9 +84,28 @@ def _attempt(task: Task, engine: str, *, normal: bool) -> Attempt:
     return Attempt(
         engine,
         note if document is None else "",
-        candidate.value,
+        _implied(task, candidate),
         task.objective.epsilon(float(candidate.lower), float(candidate.upper)),
         pair,
         document,
         {"event": patterns, "likely_under": side},
     )
+
+
+def _checked(task: Task, candidate: Candidate, pair: Pair) -> Candidate:
+    """The candidate with the bounds of the checker, which are wider than those of the search."""
+    likely, other = (pair.x_prime, pair.x) if candidate.swapped else (pair.x, pair.x_prime)
+    limits = (
+        Limits(candidate.rounds[0], candidate.small),
+        Limits(candidate.rounds[1], candidate.small),
+    )
+    integrator = Integrator()
+    finished = [p for p in explore(task.program, likely, limits[0]).paths if p.finished]
+    lower = total(finished, candidate.patterns, integrator)[0]
+    every = explore(task.program, other, limits[1]).paths
+    upper = total(every, candidate.patterns, integrator)[1]
+    return replace(candidate, lower=lower, upper=upper)
+
+
+def _implied(task: Task, candidate: Candidate) -> float:
+    return task.objective(float(candidate.lower), float(candidate.upper))

@@ -13,6 +13,7 @@ from tollens.checker.errors import Refused
 from tollens.refutation import program as texts
 from tollens.refutation.by_events import by_balls, by_events
 from tollens.refutation.by_martingale import by_martingale
+from tollens.refutation.by_moments import by_moments
 from tollens.refutation.found import Found, Json, Progress
 from tollens.refutation.objectives import objective
 from tollens.refutation.task import Attempt, Task
@@ -21,6 +22,7 @@ from tollens.relations import Relation
 _ENGINES: Mapping[str, Callable[[Task], Attempt]] = {
     "events": by_events,
     "balls": by_balls,
+    "moments": by_moments,
     "martingale": by_martingale,
 }
 ENGINES = ("auto", *_ENGINES)

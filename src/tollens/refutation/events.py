@@ -13,6 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tollens.checker.machine import Limits
 from tollens.checker.patterns import Pattern, disjoint
 from tollens.checker.program import Program
@@ -22,6 +25,8 @@ from tollens.refutation.measure import Measure
 from tollens.refutation.objectives import Objective
 from tollens.refutation.shapes import Several, Shape, numbers, pattern_of, placed
 from tollens.refutation.sides import Side
+
+Array = NDArray[np.float64]
 
 ALL_SHAPES = 400
 """Up to so many shapes, each is looked at where there are no continuous draws."""
@@ -49,7 +54,7 @@ _JOINED = 300
 
 @dataclass(frozen=True)
 class Candidate:
-    """An event on one pair of inputs: `value` is the parameter it implies, in floats.
+    """An event on one pair of inputs: `value` is its score, in floats.
 
     `lower` bounds its probability on the likely side from below, `upper` that on the other from
     above, with all paths that were cut. `rounds` are those of the two sides, `small` is that of
@@ -69,7 +74,7 @@ def best_event(
     program: Program, x: object, x_prime: object, objective: Objective, orders: Sequence[bool],
     deadline: float, *, normal: bool = False,
 ) -> Candidate | None:  # fmt: skip
-    """The event of largest leak that the search finds on a pair, in the orders asked for.
+    """The event of largest score that the search finds on a pair, in the orders asked for.
 
     Loops are followed further as long as that pays. `normal` says whether normal draws are
     expected (their probabilities are balls) or refused with `NoIntegral`.
@@ -132,7 +137,7 @@ class _Search:
         if below < upper or cut:
             upper = (upper + cut) * (1 + ROOM)
         upper = min(Fraction(1), upper)
-        value = self.objective(float(lower), float(upper))
+        value = self._scored(float(lower), float(upper))
         rounds = (self.likely.rounds, self.other.rounds)
         return Candidate(value, patterns, swapped, lower, upper, rounds, self.likely.small)
 
@@ -143,6 +148,13 @@ class _Search:
             self.seen[pattern] = self.likely.mass(pattern), q
         p, q = self.seen[pattern]
         return self.objective(p, q) if self.objective.pure else _ratio(p, q)
+
+    def _scored(self, p: float, q: float) -> float:
+        return float(self.objective.score(np.array([p]), np.array([q]))[0])
+
+    def _score(self, p: Array, q: Array) -> Array:
+        """The score of events that are likely on one side, with what was cut on the other."""
+        return self.objective.score(p, q)
 
     def _late(self) -> bool:
         return time.monotonic() > self.deadline
@@ -178,7 +190,10 @@ class _Search:
             for at in places:
                 found = None
                 if not self._late():
-                    found = interval((self.likely, self.other), tried, at, boxes=boxes)
+                    found = interval(
+                        (self.likely, self.other), tried, at, self._score,
+                        boxes=boxes, fine=not self.objective.pure,
+                    )  # fmt: skip
                 if found is not None:
                     tried = placed(tried, at, found)
             self._value(tried)
@@ -188,14 +203,14 @@ class _Search:
         ranked = sorted(self.seen, key=self._value, reverse=True)
         best: tuple[float, tuple[Pattern, ...]] = (-1.0, ())
         for pattern in ranked:
-            best = max(best, (self.objective(*self.seen[pattern]), (pattern,)), key=lambda b: b[0])
+            best = max(best, (self._scored(*self.seen[pattern]), (pattern,)), key=lambda b: b[0])
         chosen: list[Pattern] = []
         p = q = 0.0
         for pattern in ranked[:_JOINED]:
             if all(disjoint(pattern, other) for other in chosen):
                 chosen.append(pattern)
                 p, q = p + self.seen[pattern][0], q + self.seen[pattern][1]
-                best = max(best, (self.objective(p, q), tuple(chosen)), key=lambda b: b[0])
+                best = max(best, (self._scored(p, q), tuple(chosen)), key=lambda b: b[0])
         return best[1]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -14,25 +14,27 @@ from tollens.checker.errors import CertificateError
 from tollens.checker.form import Form
 from tollens.checker.patterns import Between, Pattern
 from tollens.refutation.laws import Tail
-from tollens.refutation.shapes import found_at, placed
+from tollens.refutation.shapes import Place, found_at, placed
 from tollens.refutation.sides import Side
 
 Array = NDArray[np.float64]
+Score = Callable[[Array, Array], Array]
+"""What is to be large, of the probabilities of events on both sides."""
 
 _MULTIPLES = tuple(Fraction(m) for m in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24))
 _FINE = 1024
-_LEAST = 1e-30
 _MOST = 400
-_EVERY = 2
+_LEVELS, _LEVEL_STEPS = 3, 6
+_TIE = 1e-9
 
 
 def interval(
-    sides: tuple[Side, Side], pattern: Pattern, at: tuple[int, ...], *, boxes: bool
+    sides: tuple[Side, Side], pattern: Pattern, at: Place, score: Score, *, boxes: bool, fine: bool
 ) -> Between | None:
     """The best interval at a place of a pattern: likely on the first side, not on the second.
 
-    Half-lines, boxes and the cells between marks are tried; None where none is better than all
-    numbers.
+    Half-lines, boxes and the cells between marks are tried, and if `fine` ends between them; None
+    where none has a larger score than all numbers.
     """
     marks = _marks(sides, pattern, at)
     if not marks:
@@ -41,29 +43,76 @@ def interval(
     places = sorted({place for place, _ in marks})
     if len(places) > _MOST:
         places = places[:: len(places) // _MOST + 1]
-    small = width / _FINE
-    tried = [Between(None, place) for place in places] + [Between(place, None) for place in places]
-    tried += [Between(place, place + small) for place in places]
-    tried += [Between(a, b) for a, b in pairwise(places)]
-    tried = [Between(None, None), *tried]
-    try:
-        p, q = (_probabilities(side.laws(pattern, at), tried) for side in sides)
-    except CertificateError:  # no forest with the cut left open
-        tried = [tried[0], *(each for each in tried[1:] if _plain(each, places[::_EVERY]))]
-        p, q = (np.array([side.mass(placed(pattern, at, t)) for t in tried]) for side in sides)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(p > _LEAST, p / np.maximum(q, _LEAST / 1e6), 0.0)
-    best = float(ratio.max())
-    if not best > ratio[0] * (1 + 1e-9):
-        return None
-    center = min(places, key=lambda place: abs(place - _center(sides, at, pattern)))
-    near = [i for i in range(1, len(ratio)) if ratio[i] >= best * (1 - 1e-9)]
-    return min((tried[i] for i in near), key=lambda each: _order(each, center, boxes=boxes))
+    law = _Law(sides, pattern, at)
+    chosen = law.best(_tried(places, width / _FINE), score, _center(sides, at, pattern), boxes)
+    if chosen is None or boxes or not fine:
+        return chosen
+    for level in range(1, _LEVELS + 1):
+        finer = law.best(
+            [chosen, *_moved(chosen, places, level)], score, _center(sides, at, pattern), boxes
+        )
+        chosen = finer or chosen
+    return chosen
 
 
-def _plain(interval: Between, places: Sequence[Fraction]) -> bool:
-    """Whether an interval is a half-line or a box at one of these places."""
-    return (interval.low if interval.low is not None else interval.high) in places
+class _Law:
+    """The law of a number on both sides, within a pattern."""
+
+    def __init__(self, sides: tuple[Side, Side], pattern: Pattern, at: Place) -> None:
+        self._sides, self._pattern, self._at = sides, pattern, at
+        self._laws: list[list[tuple[float, Tail | float]]] | None
+        try:
+            self._laws = [side.laws(pattern, at) for side in sides]
+        except CertificateError:  # no forest with the cut left open, or a normal draw
+            self._laws = None
+
+    def best(
+        self, tried: Sequence[Between], score: Score, center: Fraction, boxes: bool
+    ) -> Between | None:
+        """The interval of largest score; None if all numbers have as large a one."""
+        every = [Between(None, None), *(tried if self._laws else _fewer(tried))]
+        p, q = self._probabilities(every)
+        found = score(p, q)
+        best = float(found.max())
+        if not best > found[0] + _TIE:
+            return None
+        near = [i for i in range(1, len(every)) if found[i] >= best - _TIE]
+        return min((every[i] for i in near), key=lambda each: _order(each, center, boxes=boxes))
+
+    def _probabilities(self, every: Sequence[Between]) -> tuple[Array, Array]:
+        if self._laws:
+            first, second = self._laws
+            return _probabilities(first, every), _probabilities(second, every)
+        patterns = [placed(self._pattern, self._at, each) for each in every]
+        p, q = (np.array([side.mass(each) for each in patterns]) for side in self._sides)
+        return p, q
+
+
+def _tried(places: Sequence[Fraction], small: Fraction) -> list[Between]:
+    lines = [Between(None, place) for place in places] + [Between(place, None) for place in places]
+    boxes = [Between(place, place + small) for place in places]
+    return [*lines, *boxes, *(Between(a, b) for a, b in pairwise(places))]
+
+
+def _fewer(tried: Sequence[Between]) -> Sequence[Between]:
+    """Those with an end at every other place, where each costs an integral."""
+    return tried if len(tried) <= 3 * _LEVEL_STEPS else tried[::2]
+
+
+def _moved(chosen: Between, places: Sequence[Fraction], level: int) -> list[Between]:
+    """The same interval with an end moved by fractions of the distance to the next marks."""
+    found = []
+    gaps = [b - a for a, b in pairwise(places)] or [Fraction(1)]
+    step = max(gaps) / _LEVEL_STEPS**level
+    for i in range(-_LEVEL_STEPS, _LEVEL_STEPS + 1):
+        low = None if chosen.low is None else chosen.low + i * step
+        high = None if chosen.high is None else chosen.high + i * step
+        found += [Between(low, chosen.high), Between(chosen.low, high)]
+    return [
+        each
+        for each in dict.fromkeys(found)
+        if each != chosen and (each.low is None or each.high is None or each.low < each.high)
+    ]
 
 
 def _order(interval: Between, center: Fraction, *, boxes: bool) -> tuple[bool, Fraction]:
@@ -92,9 +141,7 @@ def _probabilities(laws: list[tuple[float, Tail | float]], tried: Sequence[Betwe
     return np.maximum(found, 0.0)
 
 
-def _marks(
-    sides: tuple[Side, Side], pattern: Pattern, at: tuple[int, ...]
-) -> set[tuple[Fraction, Fraction]]:
+def _marks(sides: tuple[Side, Side], pattern: Pattern, at: Place) -> set[tuple[Fraction, Fraction]]:
     """(place, spread) at which to cut: around the centers, and where uniform draws end."""
     found: set[tuple[Fraction, Fraction]] = set()
     for side in sides:
@@ -112,7 +159,7 @@ def _marks(
     return found
 
 
-def _center(sides: tuple[Side, Side], at: tuple[int, ...], pattern: Pattern) -> Fraction:
+def _center(sides: tuple[Side, Side], at: Place, pattern: Pattern) -> Fraction:
     for path in sides[0].near(pattern):
         number = found_at(path.output, at)
         if isinstance(number, Form):

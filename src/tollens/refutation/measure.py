@@ -9,6 +9,7 @@ from tollens.checker.draws import Draw, Path
 from tollens.checker.events import ends
 from tollens.checker.form import Form, groups
 from tollens.checker.patterns import Pattern
+from tollens.refutation import balls
 from tollens.refutation.exact import KINDS, Exact
 
 Bounds = tuple[Fraction, Fraction]
@@ -71,6 +72,11 @@ class Measure:
 
     def _integral(self, draws: tuple[Draw, ...], constraints: tuple[Form, ...]) -> Bounds:
         if any(draw.kind not in KINDS for draw in draws):
-            raise NoIntegral("a normal draw has no exact integral")
+            if not self._normal:
+                raise NoIntegral("a normal draw has no exact integral")
+            try:
+                return balls.enclosure(draws, constraints)
+            except balls.Hard as error:
+                raise NoIntegral(str(error)) from None
         found = self._exact.probability(draws, constraints).enclosure(BITS)
         return max(found[0], Fraction(0)), min(found[1], ONE)

@@ -23,6 +23,13 @@ ORDERS = tuple(Fraction(k, 4) for k in range(5, 257))
 """The Rényi orders that are tried against zCDP."""
 
 
+DELTA = 1e-5
+"""The delta at which the leak is stated for claims that have none of their own."""
+
+_ABOVE = 1e6
+_MARGIN = 1e-3
+
+
 @dataclass(frozen=True, slots=True)
 class Objective:
     """The implied parameter of a claim's kind, and the claim's own `bound`.
@@ -41,28 +48,45 @@ class Objective:
         >>> round(Objective("pure", 1.0)(0.4, 0.1), 4)
         1.3863
         """
-        if p <= self.slack or p <= q:
-            return 0.0
-        if q <= 0:
-            return math.inf
+        return float(self.implied(np.array([p]), np.array([q]))[0])
+
+    def implied(self, p: Array, q: Array) -> Array:
+        """The implied parameter of each of several events."""
+        found = np.where(p > np.maximum(self.slack, q), np.inf, 0.0)
+        inside = (p > np.maximum(self.slack, q)) & (q > 0)
+        if inside.any():
+            found[inside] = self._implied(p[inside], q[inside])
+        return found
+
+    def _implied(self, p: Array, q: Array) -> Array:
         match self.kind:
             case "gaussian":
-                return float(ndtri(min(p, 1 - 1e-16)) - ndtri(q))
+                return np.asarray(ndtri(np.minimum(p, 1 - 1e-16)) - ndtri(q))
             case "renyi":
-                return float(_renyi(p, q, np.array([self.order]))[0])
+                return np.asarray(_renyi(p, q, np.array([self.order]))[0])
             case "zcdp":
                 orders = np.array(ORDERS, dtype=float)
-                return float(np.max(_renyi(p, q, orders) / orders))
-        return math.log((p - self.slack) / q)
+                return np.asarray(np.max(_renyi(p, q, orders) / orders[:, None], axis=0))
+        return np.asarray(np.log((p - self.slack) / q))
+
+    def score(self, p: Array, q: Array) -> Array:
+        """What the search maximises.
+
+        For curved claims, once the claim is broken, it is the epsilon at `DELTA`, as that is the
+        leak that is stated; before, and for the others, it is the implied parameter.
+        """
+        found = self.implied(p, q)
+        if self.kind in ("pure", "approx"):
+            return found
+        broken = found > self.bound * (1 + _MARGIN) + _MARGIN
+        with np.errstate(divide="ignore", invalid="ignore"):
+            leak = np.log(np.maximum(p - DELTA, 0.0) / np.maximum(q, 1e-300))
+        return np.where(broken, _ABOVE + np.nan_to_num(leak, neginf=-_ABOVE / 2), found)
 
     @property
     def pure(self) -> bool:
         """Whether single outcomes are the best events."""
         return self.kind == "pure"
-
-    def gain(self, p: float, q: float) -> float:
-        """What an outcome adds to an event, up to a factor; for claims with a delta."""
-        return p - math.exp(min(self.bound, 700.0)) * q
 
     def hint(self, lower: Fraction, upper: Fraction) -> str | None:
         """The number by which the checker sees that the bounds break a curved claim."""
@@ -73,13 +97,15 @@ class Objective:
             return str(Fraction(math.ceil(z * 10**10), 10**10))
         if self.kind == "zcdp":
             orders = np.array(ORDERS, dtype=float)
-            best = np.argmax(_renyi(float(lower), float(upper), orders) / orders)
+            both = np.array([float(lower)]), np.array([float(upper)])
+            best = np.argmax(_renyi(*both, orders)[:, 0] / orders)
             return str(ORDERS[int(best)])
         return None
 
     def epsilon(self, p: float, q: float) -> float:
-        """The epsilon that holds at the claim's delta at the least."""
-        return math.inf if q <= 0 < p - self.slack else Objective("pure", 0.0)(p - self.slack, q)
+        """The epsilon that holds at the claim's delta, or at `DELTA`, at the least."""
+        slack = self.slack if self.kind in ("pure", "approx") else DELTA
+        return Objective("approx", 0.0, slack)(p, q)
 
 
 def objective(claim: dict[str, object]) -> Objective:
@@ -111,9 +137,10 @@ def objective(claim: dict[str, object]) -> Objective:
     return Objective(kind, value("epsilon"))
 
 
-def _renyi(p: float, q: float, orders: Array) -> Array:
-    """Rényi divergences of two Bernoulli laws."""
+def _renyi(p: Array, q: Array, orders: Array) -> Array:
+    """Rényi divergences of Bernoulli laws, shape (orders, events)."""
+    a = orders[:, None]
     with np.errstate(divide="ignore"):
-        first = orders * np.log(p) + (1 - orders) * np.log(q)
-        second = orders * np.log1p(-min(p, 1.0)) + (1 - orders) * np.log1p(-q)
-    return np.asarray(np.logaddexp(first, second) / (orders - 1))
+        first = a * np.log(p) + (1 - a) * np.log(q)
+        second = a * np.log1p(-np.minimum(p, 1.0)) + (1 - a) * np.log1p(-q)
+    return np.asarray(np.logaddexp(first, second) / (a - 1))
