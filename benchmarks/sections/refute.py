@@ -238,7 +238,7 @@ def size(program: Program) -> int:
 def _facts() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for fact in json.loads(PEERS.read_text(encoding="utf-8"))["programs"]:
-        shown = fact.get("result") or f"ε ≥ {fact['epsilon']:.3g}"
+        shown = fact.get("result") or f"ε ≥ {fact['epsilon']:.4g}"
         claim = f"{fact['tool']}, claim {fact['claim']:g}"
         about = ", ".join(filter(None, (claim, fact.get("but", ""))))
         found.setdefault(fact["id"], []).append(f"{about}: {shown} ({fact['seconds']:g} s)")
@@ -249,7 +249,7 @@ def published(key: str) -> list[str]:
     """What other tools reported about a program.
 
     >>> published("S1-n4")[0]
-    'DP-Sniper, claim 0.1, n = 10: ε ≥ 1.76 (59 s)'
+    'DP-Sniper, claim 0.1, n = 10: ε ≥ 1.761 (59 s)'
     """
     return _facts().get(key, [])
 

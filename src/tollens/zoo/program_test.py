@@ -18,7 +18,7 @@ from tollens.zoo.self_test import OutcomeLike
 LIMIT = 30.0
 """Seconds that a search may take."""
 
-_ROUNDING = 1e-7
+_ROUNDING = 1e-9
 """Truths are floats, and some come from quadrature; relative to their size."""
 
 
