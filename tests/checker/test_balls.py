@@ -116,7 +116,7 @@ def trees(draw):
 @settings(max_examples=30)
 def test_trees_agree_with_simulation(case):
     draws, constraints = case
-    low, high = probability(draws, constraints, 256)
+    low, high = probability(draws, constraints, Integral(256))
     assert 0 <= low <= high <= 1
     seen = simulated(draws, constraints)
     error = 5 * math.sqrt(float(high) / 400_000) + 1e-5
@@ -128,8 +128,8 @@ def test_trees_agree_with_simulation(case):
 @settings(max_examples=25)
 def test_coarse_bounds_enclose_fine_ones(case, cells):
     draws, constraints = case
-    low, high = probability(draws, constraints, cells)
-    inner_low, inner_high = probability(draws, constraints, 500)
+    low, high = probability(draws, constraints, Integral(cells))
+    inner_low, inner_high = probability(draws, constraints, Integral(500))
     assert low <= inner_high and inner_low <= high
 
 
@@ -227,7 +227,7 @@ def test_what_cannot_be_redone():
     with pytest.raises(CertificateError, match="inner draw"):
         probability([draw("gauss", 1)] * 6, [*between, *path])
     with pytest.raises(CertificateError, match="cells"):
-        probability(normal, [form(0, s0=1, s1=-1)], 10**6)
+        probability(normal, [form(0, s0=1, s1=-1)], Integral(10**6))
 
 
 def test_hostile_cases_end_soon():
@@ -236,11 +236,28 @@ def test_hostile_cases_end_soon():
     chain = [form(0, **{f"s{i}": 1, f"s{i + 1}": -1}) for i in range(n - 1)]
     started = time.process_time()
     with pytest.raises(CertificateError, match="too long"):
-        probability(draws, chain, 8000)
+        probability(draws, chain, Integral(8000))
     assert time.process_time() - started < 30
     tiny = [draw("gauss", F(1, 10**12)), draw("gauss", 10**12)]
     low, high = probability(tiny, [form(0, s0=1, s1=-1)])
     assert low <= F(1, 2) <= high
+
+
+def test_one_integral_bounds_the_work_of_many_calls(monkeypatch):
+    draws = [draw("gauss", 1)] * 3
+    integral = Integral(100)
+    top = [form(0, s0=1, s1=-1), form(0, s0=1, s2=-1)]
+    once = probability(draws, top, integral)
+    monkeypatch.setattr(integral, "_left_in_all", 500)
+    assert probability(draws, top, integral) == once  # it is remembered
+    for i in range(1, 9):
+        try:
+            probability(draws, [form(i, s0=1, s1=-1), top[1]], integral)
+        except CertificateError as error:
+            assert "too long" in str(error)
+            break
+    else:
+        raise AssertionError("the work was not bounded")
 
 
 def test_laws_against_scipy():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tollens.checker import balls as checked
+from tollens.checker.concave import Integral
 from tollens.checker.draws import Draw
 from tollens.checker.errors import CertificateError
 from tollens.checker.form import Form
@@ -76,7 +77,9 @@ def test_balls_hold_the_exact_value(case):
 def test_balls_meet_the_enclosures_of_the_checker(case):
     draws, constraints = case
     assume(any(one.kind == "gauss" for one in draws))
-    assert meets(enclosure(draws, constraints), checked.probability(draws, constraints, 100))
+    assert meets(
+        enclosure(draws, constraints), checked.probability(draws, constraints, Integral(100))
+    )
 
 
 def test_closed_forms():

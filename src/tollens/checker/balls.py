@@ -30,10 +30,13 @@ Constraint = tuple[Fraction, Coefficients]
 """A constant and the coefficients of draws: the sum is at least 0."""
 
 
-def probability(draws: Sequence[Draw], forms: Iterable[Form], cells: int = CELLS) -> Bounds:
+def probability(
+    draws: Sequence[Draw], forms: Iterable[Form], integral: Integral | None = None
+) -> Bounds:
     """Bounds of P(all forms >= 0); symbol i of the forms is `draws[i]`.
 
-    Raises `CertificateError` where the constraints are no trees of draws.
+    An `integral` that serves several calls bounds the work of all of them. Raises
+    `CertificateError` where the constraints are no trees of draws, or the work is too much.
 
     >>> one = [Draw("gauss", (ONE,))]
     >>> [f"{float(p):.9f}" for p in probability(one, [Form(ZERO - 2, ((0, ONE),))])]
@@ -43,10 +46,11 @@ def probability(draws: Sequence[Draw], forms: Iterable[Form], cells: int = CELLS
     if any(constant < 0 for constant, terms in constraints if not terms):
         return ZERO, ZERO
     constraints = [constraint for constraint in constraints if constraint[1]]
+    integral = integral or Integral(CELLS)
     below = above = ONE
     for part in _parts(constraints):
         if any(draws[i].kind == "gauss" for _, terms in part for i in terms):
-            low, high = Integral(cells).total(_tree(*_fused(draws, part)))
+            low, high = integral.total(_tree(*_fused(draws, part)))
         else:
             plain = [Form(constant, tuple(sorted(terms.items()))) for constant, terms in part]
             low, high = enclosure(Integrator().probability(draws, plain), BITS)

@@ -33,7 +33,8 @@ _P = 640  # values of functions count units of 2^-1024
 _COARSE = 48  # cells to find out where the mass is
 _NEGLIGIBLE = 1 << 22
 _SHIFTS = 8
-_MOST_VALUES = 60_000
+_MOST_VALUES = 60_000  # of a tree, some seconds
+_MOST_IN_ALL = 1_500_000
 
 Pair = tuple[int, int]
 Place = tuple[Fraction, Fraction]
@@ -82,13 +83,18 @@ class Branch:
 
 
 class Integral:
-    """Integrates over trees that are `simple`, on so many cells an integral."""
+    """Integrates over trees that are `simple`, on so many cells an integral.
+
+    What was integrated once is remembered, and the work on a tree and on all of them is bounded.
+    """
 
     def __init__(self, cells: int) -> None:
         if not LEAST_CELLS <= cells <= MOST_CELLS:
             raise CertificateError(f"the cells must be {LEAST_CELLS} ... {MOST_CELLS}, not {cells}")
         self._cells = cells
-        self._values = 0
+        self._left = 0
+        self._left_in_all = _MOST_IN_ALL
+        self._known: dict[Branch, Bounds] = {}
 
     def total(self, root: Branch) -> Bounds:
         """Bounds of the probability that all constraints of a tree hold.
@@ -99,6 +105,14 @@ class Integral:
         >>> 0.49 < low <= 0.5 <= high < 0.51
         True
         """
+        if root not in self._known:
+            self._left = min(_MOST_VALUES, self._left_in_all)
+            self._left_in_all -= self._left
+            self._known[root] = self._total(root)
+            self._left_in_all += self._left
+        return self._known[root]
+
+    def _total(self, root: Branch) -> Bounds:
         low, high = root.support()
         if low is not None and high is not None and low >= high:
             return ZERO, ZERO
@@ -140,8 +154,8 @@ class Integral:
 
     def _at(self, branch: Branch, places: Sequence[Fraction]) -> list[Pair]:
         """Values of g at places inside the support."""
-        self._values += len(places) * (1 + len(branch.branches))
-        if self._values > _MOST_VALUES:
+        self._left -= len(places) * (1 + len(branch.branches))
+        if self._left < 0:
             raise CertificateError("an integral that takes too long")
         values = [_pair(branch.law.density(x)) for x in places]
         for below, power in Counter(branch.branches).items():
