@@ -15,6 +15,7 @@ from benchmarks.sections import (
     gaussian,
     martingale,
     means,
+    moments,
     monitor,
     noise,
     peers,
@@ -33,5 +34,6 @@ SECTIONS: dict[str, ModuleType] = {
     "peers": peers,
     "refute": refute,
     "martingale": martingale,
+    "moments": moments,
     "speed": speed,
 }
