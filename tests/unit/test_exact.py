@@ -18,6 +18,7 @@ from tollens.event import event_of, exact_words
 from tollens.exact import claim_words, exact_claim
 from tollens.refutation.inputs import exact_data, exact_relation, plain_data
 from tollens.rounding import exact_down, exact_up
+from tollens.witness_words import witness_words
 
 RATIONALS = st.fractions(min_value=0)
 
@@ -214,3 +215,37 @@ class TestEvents:
         assert exact_words(Fraction(123456789123456789, 10**9)) == "about 123456789.123"
         assert exact_words(Fraction(10**400)) == "about a huge number"
         assert exact_words({"a": (Fraction(1),)}) == "{'a': (1,)}"
+
+
+@pytest.mark.parametrize(
+    ("witness", "words"),
+    [
+        ({"kind": "square", "weights": ["1"], "coefficients": ["0", "1/3"]}, "f = (1/3 output)^2"),
+        (
+            {"kind": "square", "weights": ["2"], "coefficients": ["1"]},
+            "f = (1)^2, where y = 2 output",
+        ),
+        (
+            {
+                "kind": "polynomial",
+                "items": None,
+                "terms": {"1": "-1", "output": "1"},
+                "unit": True,
+            },
+            "f = min(1, max(0, -1 + output))",
+        ),
+        (
+            {"kind": "square", "weights": ["1"], "coefficients": ["19304195/67108864"]},
+            "f = (~0.287655)^2",
+        ),
+        ({"kind": "square", "weights": ["1"], "coefficients": ["0"]}, "f = (0)^2"),
+        ({"kind": "of another age"}, "a function f >= 0 of the output, in the certificate"),
+    ],
+)
+def test_witnesses_that_are_functions_in_words(witness, words):
+    assert witness_words(witness) == ("proved mean", words)
+
+
+def test_sums_of_many_terms_are_shortened():
+    square = {"kind": "square", "weights": ["1"], "coefficients": ["1"] * 20}
+    assert witness_words(square)[1].endswith(" + 12 more terms)^2")
