@@ -7,17 +7,14 @@ from dataclasses import dataclass, field
 
 from tollens.errors import UsageError
 from tollens.serial import number_from_json
-from tollens.verified import Verified, checked, grade_words
+from tollens.verified import Verified, checked, proof_words
 
 Json = dict[str, object]
-
-GRADES = ("proof", "enclosure")
-"""What a certificate may be worth: redone in rationals, or only enclosed by them."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """A proof that a claim is false; grade "proof", or "enclosure".
+    """A proof that a claim is false; grade "proof".
 
     `document` is the certificate itself, as JSON data. The checker goes through it when the object
     is made, so that one which proves nothing cannot be evidence: `CertificateError` says why.
@@ -36,8 +33,8 @@ class Certificate:
 
     @property
     def grade(self) -> str:
-        """The kind: "proof", or "enclosure" where the checker cannot redo it in rationals."""
-        return self.verified.grade
+        """The kind: there is no lower one, as the checker redoes every proof in rationals."""
+        return "proof"
 
     @property
     def method(self) -> str:
@@ -55,7 +52,7 @@ class Certificate:
 
     def words(self, pairs: int) -> str:
         """What it is; no runs were made."""
-        return grade_words(self.grade, self.method)
+        return proof_words(self.method)
 
     def to_json(self) -> Json:
         """A plain dictionary with the document in it; rationals are texts."""

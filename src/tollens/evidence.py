@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tollens.certificate import (
-    GRADES,
     Certificate,
     Search,
     certificate_from_json,
@@ -26,7 +25,7 @@ class Evidence(Protocol):
 
     @property
     def grade(self) -> str:
-        """The kind: "wager", "watch", "proof", "enclosure" or "search"."""
+        """The kind: "wager", "watch", "proof" or "search"."""
 
     @property
     def method(self) -> str:
@@ -180,7 +179,7 @@ def evidence_from_json(data: object) -> AnyEvidence:
     grade = data.get("grade") if isinstance(data, dict) else None
     if isinstance(data, dict) and grade == "watch":
         return _alarm_from_json(data)
-    if isinstance(data, dict) and grade in GRADES:
+    if isinstance(data, dict) and grade == "proof":
         return certificate_from_json(data)
     if isinstance(data, dict) and grade == "search":
         return search_from_json(data)

@@ -52,7 +52,6 @@ class Verified:
     engine: str
     epsilon: Fraction | None
     document: Json = field(repr=False)
-    grade: str = "proof"
 
     def epsilon_at(self, delta: float) -> float:
         """The lower bound for epsilon that the two bounds prove at a delta; may be infinite.
@@ -73,7 +72,7 @@ class Verified:
             ("leak", leak_words(self.epsilon)),
             ("pair", f"x = {exact_words(self.x)}, x' = {exact_words(self.x_prime)}"),
             ("relation", _RELATIONS.get(self.relation, self.relation)),
-            ("proof", grade_words(self.grade, self.engine)),
+            ("proof", proof_words(self.engine)),
             ("meaning", MEANING),
             ("program", f"the text below, of SHA-256 {self.digest}; compare it with your own"),
         ]
@@ -89,7 +88,7 @@ class Verified:
             "schema": _AROUND[1],
             "claim": self.claim,
             "mechanism": self.mechanism,
-            "grade": self.grade,
+            "grade": "proof",
             "engine": self.engine,
             "witness": self.witness.to_json(),
             "epsilon": "Infinity" if self.epsilon is None else str(self.epsilon),
@@ -164,13 +163,8 @@ def leak_words(epsilon: Fraction | None) -> str:
     return f"epsilon >= {exact_down(max(epsilon, Fraction(0)))}, proved"
 
 
-def grade_words(grade: str, engine: str) -> str:
+def proof_words(engine: str) -> str:
     """What a proof is worth, in words."""
-    if grade == "enclosure":
-        return (
-            f"an enclosure by the engine {engine}: its integrals were enclosed by ball arithmetic, "
-            "which the checker cannot redo in rationals"
-        )
     return f"a proof by the engine {engine}, confirmed in rational arithmetic by the checker"
 
 
@@ -213,7 +207,6 @@ def _checked(text: str) -> Verified:
         engine=found.engine,
         epsilon=found.epsilon,
         document=document,
-        grade=str(getattr(found, "grade", "proof")),
     )
 
 
