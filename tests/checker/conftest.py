@@ -36,7 +36,7 @@ class Cut(BaseException):
     """The script is at its end."""
 
 
-class Many(Exception):
+class Many(BaseException):
     """A program has too many paths to follow one by one."""
 
 
@@ -67,7 +67,8 @@ class _Exact(ast.NodeTransformer):
         node.body.insert(0, ast.Expr(_call("_tick")))
         return node
 
-    visit_For = visit_While
+    def visit_For(self, node):
+        return self.visit_While(node)
 
 
 def _call(name, *arguments):
@@ -159,8 +160,14 @@ class Real:
             return builtins.__import__(name, _globals, _locals, names, _level)
 
         own = {**vars(builtins), "__import__": load, "float": _float}
-        space = {"__builtins__": own, "_fraction": lambda t: F(t.replace("_", "")),
-                 "_quotient": _quotient, "_power": _power, "_tick": self.noise.tick, "__name__": "text"}  # fmt: skip
+        space = {
+            "__builtins__": own,
+            "__name__": "text",
+            "_fraction": lambda t: F(t.replace("_", "")),
+            "_quotient": _quotient,
+            "_power": _power,
+            "_tick": self.noise.tick,
+        }
         tree = ast.fix_missing_locations(_Exact(text).visit(ast.parse(text)))
         exec(compile(tree, "<text>", "exec"), space)
         self.function = space[name]
