@@ -102,7 +102,8 @@ class Writer:
         self.draws += 1
         return self.one("noise.laplace(1)", "noise.exponential(2)", "noise.uniform(-1, 2)",
                         "coin()", "noise.flip(1/3) + 0", "coin(p=0.25)",
-                        "noise.discrete({1: 1/2, -2: 0.5})", "noise.laplace(scale=1/2)")  # fmt: skip
+                        "noise.discrete({1: 1/2, -2: 0.5})",
+                        "noise.laplace(scale=1/2)")  # fmt: skip
 
     def statement(self, depth, within):
         kind = self.rng.random()

@@ -472,4 +472,5 @@ _EXPRESSIONS: dict[type[ast.expr], tuple[str, str]] = {
     ast.YieldFrom: ("yield from", "write a loop that yields"),
     ast.Subscript: ("a slice with a step", "write a loop"),
     ast.Starred: ("*", "write the items"),
+    ast.UnaryOp: ("an operator on bits", "use + - * / // % **"),
 }
