@@ -9,6 +9,7 @@ from tollens.checker.polynomials import Polynomial
 from tollens.refutation.handelman import products
 from tollens.refutation.invariants import impossible, least
 from tollens.refutation.loops import needed_names, opened_names, read_loops
+from tollens.refutation.martingale import Settings, prove
 
 X, Y = Polynomial.variable("x"), Polynomial.variable("y")
 ONE = Polynomial.constant(1)
@@ -94,3 +95,12 @@ def test_exponentials_occur_once():
     y = Polynomial.variable("exp(-(x))")
     found = [p.factors for p in products([X, y, ONE - y], 3)]
     assert (0, 0, 1) in found and not any({1, 2} <= set(f) or f.count(1) > 1 for f in found)
+
+
+def test_steps_that_are_never_taken():
+    """Above 1 in the loop, the second branch is dead: what it says of b needs no proof."""
+    text = "def f(x):\n    a = x\n    b = 0\n    while a >= 1:\n        if a >= 1/2:\n"
+    text += "            a -= 1 if noise.flip(3/4) else 0\n        else:\n            b = a + 5\n"
+    text += "    return a - b + 1\n"
+    found = prove(compiled(text), Fraction(2), Fraction(1), Settings(1))
+    assert found is not None and found.lower == found.upper

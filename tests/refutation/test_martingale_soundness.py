@@ -2,6 +2,8 @@
 
 import copy
 import math
+import operator
+import random
 from fractions import Fraction
 
 import pytest
@@ -216,3 +218,87 @@ def test_biased_walks_are_proved_up_to_the_border():
     text = SYMMETRIC_COUNTED.replace("1/2", "51/100")
     found = prove(compiled(text), 2, 1, Settings(1))
     assert found.epsilon == pytest.approx(math.log((100 - 1) / (50 - 1)), abs=1e-6)
+
+
+COMPARED = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+COUNTED = {
+    "b += 1": lambda a, b: b + 1,
+    "b += 2": lambda a, b: b + 2,
+    "b = a": lambda a, b: a,
+    "b = -b": lambda a, b: -b,
+    "pass": lambda a, b: b,
+}
+OUTPUTS = {
+    "a": lambda a, b: (a,),
+    "a + b": lambda a, b: (a + b,),
+    "(a, b)": lambda a, b: (a, b),
+    "2*b - a": lambda a, b: (2 * b - a,),
+}
+
+
+class RandomWalk:
+    """A walk with two kinds of steps, a counter, and comparisons that may be ties."""
+
+    def __init__(self, seed):
+        chosen = random.Random(seed)
+        self.degree = chosen.choice([1, 2, 3])
+        self.guard = chosen.choice([">", ">="]), chosen.choice([1, 0, 0.5])
+        self.inner = chosen.choice(list(COMPARED)), chosen.choice([1, 2, 1.5])
+        self.steps = [self.step(chosen) for _ in range(2)]
+        self.counted = [chosen.choice(list(COUNTED)) for _ in range(2)]
+        self.output = chosen.choice(list(OUTPUTS))
+
+    @staticmethod
+    def step(chosen):
+        down = Fraction(chosen.choice(["3/4", "2/3", "9/10"]))
+        first, *rest = chosen.sample([-2, -1.5, -1], 1) + chosen.sample([-0.5, 0, 1, 0.5], 2)
+        return {first: down, **dict.fromkeys(rest, (1 - down) / 2)}
+
+    @property
+    def text(self):
+        draws = [
+            "noise.discrete({" + ", ".join(f"{v}: {m}" for v, m in step.items()) + "})"
+            for step in self.steps
+        ]
+        return (
+            f"def f(x):\n    a = x\n    b = 0\n    while a {self.guard[0]} {self.guard[1]}:\n"
+            f"        if a {self.inner[0]} {self.inner[1]}:\n"
+            f"            a += {draws[0]}\n            {self.counted[0]}\n"
+            f"        else:\n            a += {draws[1]}\n            {self.counted[1]}\n"
+            f"    return {self.output}\n"
+        )
+
+    def expectation(self, x, witness, rounds=300):
+        """E f by a table of states; a chance below 1e-13 is left out."""
+        f = read_witness(witness)
+        names = ["output"] if f.shape is None else [f"output{i}" for i in range(f.shape)]
+        at, total = {(float(x), 0.0): 1.0}, 0.0
+        for _ in range(rounds):
+            after = {}
+            for (a, b), mass in at.items():
+                if not COMPARED[self.guard[0]](a, self.guard[1]):
+                    point = dict(zip(names, OUTPUTS[self.output](a, b), strict=True))
+                    p = sum(
+                        float(c) * math.prod(point[name] for name in m)
+                        for m, c in f.polynomial.terms.items()
+                    )
+                    total += mass * max(p, 0.0)
+                    continue
+                kind = 0 if COMPARED[self.inner[0]](a, self.inner[1]) else 1
+                for value, chance in self.steps[kind].items():
+                    there = a + value
+                    state = there, COUNTED[self.counted[kind]](there, b)
+                    after[state] = after.get(state, 0.0) + mass * float(chance)
+            at = {state: mass for state, mass in after.items() if mass > 1e-13}
+        return total
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_programs(seed):
+    walk = RandomWalk(seed)
+    program = compiled(walk.text)
+    for likely, other in ((Fraction(2), Fraction(1)), (Fraction(1), Fraction(3, 2))):
+        found = prove(program, likely, other, Settings(walk.degree))
+        if found is not None:
+            assert float(found.lower) <= walk.expectation(likely, found.witness) + 1e-6, walk.text
+            assert float(found.upper) >= walk.expectation(other, found.witness) - 1e-6, walk.text

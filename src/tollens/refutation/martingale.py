@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
+from tollens.checker.clock import within
 from tollens.checker.errors import CertificateError
 from tollens.checker.martingale import (
     MOST_FACTS,
@@ -25,7 +26,7 @@ from tollens.checker.martingale import (
     bounds,
     obligations,
 )
-from tollens.checker.polynomials import Polynomial, total, within, written
+from tollens.checker.polynomials import Polynomial, total, written
 from tollens.checker.program import Program
 from tollens.checker.transitions import Place, output_names
 from tollens.refutation.handelman import Multiples, Proof, require, unknown
@@ -220,10 +221,10 @@ def _templates(lp: LinearProgram, loops: Loops, degree: int) -> dict[Place, Poly
 def _planned(lp: LinearProgram, loops: Loops, todo: Obligation, extra: int) -> Multiples | Proof:
     """The columns that prove an obligation, or its proof if that needs no unknowns."""
     degree = max((sum(name[0] != "?" for name in m) for m in todo.goal.terms), default=0)
-    if not any(name[0] == "?" for name in todo.goal.symbols):
-        return _proved(todo, degree)
     if impossible(todo.facts):
         return _proved(replace(todo, goal=_MINUS_ONE), 1)
+    if not any(name[0] == "?" for name in todo.goal.symbols):
+        return _proved(todo, degree)
     roots = loops.roots(todo.at) if todo.step is None else loops.output_roots(todo.step, todo.at)
     unused = loops.gaps(todo.at) if todo.name != "witness" else frozenset()
     return require(lp, todo, degree + extra, roots, unused)
