@@ -15,7 +15,7 @@ from tollens.checker.concave import Branch, Integral, Place
 from tollens.checker.draws import Draw
 from tollens.checker.enclosures import Bounds
 from tollens.checker.errors import CertificateError
-from tollens.checker.form import Form
+from tollens.checker.form import Form, groups
 from tollens.checker.integration import Integrator, enclosure
 from tollens.checker.laws import ONE, ZERO, Law, law_of, sum_of_normals
 
@@ -42,36 +42,30 @@ def probability(
     >>> [f"{float(p):.9f}" for p in probability(one, [Form(ZERO - 2, ((0, ONE),))])]
     ['0.022750132', '0.022750132']
     """
-    constraints = [(form.constant, {i: c for i, c in form.terms if c}) for form in set(forms)]
-    if any(constant < 0 for constant, terms in constraints if not terms):
-        return ZERO, ZERO
-    constraints = [constraint for constraint in constraints if constraint[1]]
     integral = integral or Integral(CELLS)
     below = above = ONE
-    for part in _parts(constraints):
-        if any(draws[i].kind == "gauss" for _, terms in part for i in terms):
-            low, high = integral.total(_tree(*_fused(draws, part)))
+    for part in parts(draws, forms):
+        if isinstance(part, Branch):
+            low, high = integral.total(part)
+        elif part[0].terms:
+            low, high = enclosure(Integrator().probability(draws, part), BITS)
         else:
-            plain = [Form(constant, tuple(sorted(terms.items()))) for constant, terms in part]
-            low, high = enclosure(Integrator().probability(draws, plain), BITS)
+            low = high = ONE if part[0].constant >= 0 else ZERO
         below, above = below * max(ZERO, low), above * min(ONE, high)
     return below, above
 
 
-def _parts(constraints: Sequence[Constraint]) -> list[list[Constraint]]:
-    """The constraints, sorted by what is connected."""
-    parts: list[tuple[set[int], list[Constraint]]] = []
-    for constraint in constraints:
-        symbols, members = set(constraint[1]), [constraint]
-        apart = []
-        for part in parts:
-            if part[0] & symbols:
-                symbols |= part[0]
-                members += part[1]
-            else:
-                apart.append(part)
-        parts = [*apart, (symbols, members)]
-    return [members for _, members in parts]
+def parts(draws: Sequence[Draw], forms: Iterable[Form]) -> list[Branch | list[Form]]:
+    """What forms of independent draws fall into: trees, and forms without normal draws."""
+    found: list[Branch | list[Form]] = []
+    clean = (Form(form.constant, tuple(term for term in form.terms if term[1])) for form in forms)
+    for symbols, members in groups(clean):
+        if any(draws[i].kind == "gauss" for i in symbols):
+            constraints = [(form.constant, dict(form.terms)) for form in members]
+            found.append(_tree(*_fused(draws, constraints)))
+        else:
+            found.append(members)
+    return found
 
 
 def _fused(
@@ -83,15 +77,15 @@ def _fused(
         for i, c in terms.items():
             columns.setdefault(i, []).append((k, c))
     laws: dict[int, Law] = {}
-    groups: dict[object, list[int]] = {}
+    same: dict[object, list[int]] = {}
     for i, column in columns.items():
         if draws[i].kind == "gauss":
             lead = column[0][1]
-            groups.setdefault(tuple((k, c / lead) for k, c in column), []).append(i)
+            same.setdefault(tuple((k, c / lead) for k, c in column), []).append(i)
         else:
             laws[i] = law_of(draws[i], BITS)
     gone: set[int] = set()
-    for first, *others in groups.values():
+    for first, *others in same.values():
         lead = columns[first][0][1]
         laws[first] = sum_of_normals(
             [(columns[i][0][1] / lead * draws[i].parameters[0]) ** 2 for i in (first, *others)],

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from tollens.checker.draws import Draw, Path
+from tollens.checker.errors import CertificateError
 from tollens.checker.events import ends
 from tollens.checker.form import Form, groups
 from tollens.checker.patterns import Pattern
-from tollens.refutation import balls
-from tollens.refutation.exact import KINDS, Exact
+from tollens.refutation import balls, quadrature
+from tollens.refutation.exact import KINDS, Exact, NotAForest
 
 Bounds = tuple[Fraction, Fraction]
 
@@ -29,7 +30,7 @@ class Measure:
     """
 
     def __init__(self, *, normal: bool = False) -> None:
-        self._exact, self._normal = Exact(), normal
+        self._exact, self.normal = Exact(), normal
         self._known: dict[object, Bounds] = {}
 
     def path(self, path: Path, patterns: Sequence[Pattern]) -> Bounds:
@@ -40,6 +41,22 @@ class Measure:
             below, above = self.weight(path)
             low, high = low + least * below, high + most * above
         return low, high
+
+    def about(self, path: Path, patterns: Sequence[Pattern]) -> float:
+        """As `path`, but in floats where normal draws would take long to enclose."""
+        if not any(draw.kind == "gauss" for draw in path.draws):
+            return float(self.path(path, patterns)[0])
+        total = 0.0
+        for constraints in ends(path, patterns):
+            try:
+                every = (*path.constraints, *constraints)
+                chance = quadrature.estimate(path.draws, every, self._exact)
+            except (CertificateError, NotAForest):
+                chance = 0.0
+            if chance == 0:  # unknown, none, or below all floats
+                chance = float(self.probability(path.draws, every)[0])
+            total += chance * float(self.weight(path)[0])
+        return total
 
     def weight(self, path: Path) -> Bounds:
         """The probability of all draws of a path on which its end does not depend."""
@@ -72,7 +89,7 @@ class Measure:
 
     def _integral(self, draws: tuple[Draw, ...], constraints: tuple[Form, ...]) -> Bounds:
         if any(draw.kind not in KINDS for draw in draws):
-            if not self._normal:
+            if not self.normal:
                 raise NoIntegral("a normal draw has no exact integral")
             try:
                 return balls.enclosure(draws, constraints)

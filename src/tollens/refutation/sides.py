@@ -41,6 +41,7 @@ class Side:
                 self.by_shape.setdefault(shape_of(path.output), []).append(path)
         self.cuts = [path for path in found.paths if not path.finished]
         self._known: dict[Pattern, Bounds] = {}
+        self._masses: dict[Pattern, float] = {}
         self._cut_masses: dict[int, Fraction] = {}
 
     @property
@@ -82,7 +83,12 @@ class Side:
 
     def mass(self, pattern: Pattern) -> float:
         """The probability to finish in a pattern, for the search."""
-        return float(self.bounds((pattern,))[0])
+        if not self._measure.normal:
+            return float(self.bounds((pattern,))[0])
+        if pattern not in self._masses:
+            about = [self._measure.about(path, (pattern,)) for path in self.near(pattern)]
+            self._masses[pattern] = sum(about)
+        return self._masses[pattern]
 
     def laws(self, pattern: Pattern, at: tuple[int, ...]) -> list[tuple[float, Tail | float]]:
         """The laws of the number at a place within a pattern: (weight, its tail or its value)."""
