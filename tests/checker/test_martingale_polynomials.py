@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tollens.checker.clock import within
 from tollens.checker.errors import CertificateError
-from tollens.checker.polynomials import Polynomial, read, total, within, written
+from tollens.checker.polynomials import Polynomial, read, total, written
 
 NAMES = ("a", "b", "t")
 monomials = st.lists(st.sampled_from(NAMES), max_size=4).map(lambda m: tuple(sorted(m)))

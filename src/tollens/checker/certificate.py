@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from tollens.checker import claims, documents, events, martingale, moments, relations
+from tollens.checker.clock import within
 from tollens.checker.compiling import compile_text
 from tollens.checker.errors import CertificateError, Refused
 from tollens.checker.program import Program
@@ -78,6 +79,16 @@ def verify(certificate: str | Path | dict[str, object], *, seconds: float = SECO
     """
     data = documents.parse(_read(certificate))
     given = documents.entries(data, "the certificate", allowed=_KEYS)
+    try:
+        with within(seconds):
+            return _verified(given, seconds)
+    except Refused as refusal:
+        raise CertificateError(f"the program: {refusal}") from None
+    except RecursionError:
+        raise CertificateError("the certificate is nested too deeply") from None
+
+
+def _verified(given: dict[str, object], seconds: float) -> Verified:
     if given["schema"] != SCHEMA:
         raise CertificateError(f"the schema is not {SCHEMA}")
     engine = documents.text(given["engine"], "engine")
@@ -99,13 +110,8 @@ def verify(certificate: str | Path | dict[str, object], *, seconds: float = SECO
     )
     claims.contradict(claim, given["hint"], lower, upper, unit)
     claims.certified(claim, given["epsilon"], lower, upper)
-    try:
-        program, name = _program(given["program"])
-        low, high = _KINDS[engine](program, likely, other, witness, given["proof"], seconds)
-    except Refused as refusal:
-        raise CertificateError(f"the program: {refusal}") from None
-    except RecursionError:
-        raise CertificateError("the certificate is nested too deeply") from None
+    program, name = _program(given["program"])
+    low, high = _KINDS[engine](program, likely, other, witness, given["proof"], seconds)
     if low < lower:
         raise CertificateError("the witness has no expectation as large as the lower bound")
     if high > upper:
@@ -146,10 +152,7 @@ def _program(data: object) -> tuple[Program, str]:
     encoded = written.encode(errors="surrogatepass")
     if hashlib.sha256(encoded).hexdigest() != given["digest"]:
         raise CertificateError("the digest is not that of the program's text")
-    try:
-        program = compile_text(written, name)
-    except Refused as refusal:
-        raise CertificateError(f"the program: {refusal}") from None
+    program = compile_text(written, name)
     if program.digest() != given["canonical"]:
         raise CertificateError("the canonical digest is not that of the program")
     return program, name

@@ -14,28 +14,42 @@ from tollens.checker.program import Instruction
 _JUMPS = ("JUMP", "BRANCH", "AND", "OR")
 
 
-def live(code: Sequence[Instruction]) -> list[frozenset[str]]:
-    r"""The names that are live before each instruction.
+class Live:
+    r"""The names that are live before each instruction, as sets of bits.
 
     >>> from tollens.checker.compiling import compile_text
     >>> text = "def f(x):\n    y = 1\n    while x > 0:\n        y = x\n        x = x - y\n"
     >>> code = compile_text(text, "f").functions["f"].instructions
-    >>> [sorted(names) for names, i in zip(live(code), code) if i.op == "HEAD"]
+    >>> [sorted(Live(code)[at]) for at, i in enumerate(code) if i.op == "HEAD"]
     [['x']]
     """
-    found: list[frozenset[str]] = [frozenset()] * (len(code) + 1)
-    changed = True
-    while changed:
-        changed = False
-        for at in range(len(code) - 1, -1, -1):
-            after: set[str] = set()
-            for following in _following(code[at], at):
-                after |= found[following]
-            read, stored = _touched(code[at])
-            before = frozenset((after - stored) | read)
-            if before != found[at]:
-                found[at], changed = before, True
-    return found
+
+    def __init__(self, code: Sequence[Instruction]) -> None:
+        touched = [_touched(instruction) for instruction in code]
+        names = sorted({name for both in touched for part in both for name in part})
+        self._bits = {name: 1 << i for i, name in enumerate(names)}
+        reads, stores = ([self._set(both[side]) for both in touched] for side in (0, 1))
+        self._found = [0] * (len(code) + 1)
+        changed = True
+        while changed:
+            changed = False
+            for at in range(len(code) - 1, -1, -1):
+                after = 0
+                for following in _following(code[at], at):
+                    after |= self._found[following]
+                before = (after & ~stores[at]) | reads[at]
+                if before != self._found[at]:
+                    self._found[at], changed = before, True
+
+    def _set(self, names: set[str]) -> int:
+        return sum(map(self._bits.__getitem__, names))
+
+    def __getitem__(self, at: int) -> frozenset[str]:
+        return frozenset(name for name in self._bits if self.holds(at, name))
+
+    def holds(self, at: int, name: str) -> bool:
+        """Whether a name is live before an instruction."""
+        return bool(self._found[at] & self._bits.get(name, 0))
 
 
 def _following(instruction: Instruction, at: int) -> list[int]:

@@ -13,16 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tollens.checker.clock import tick
 from tollens.checker.draws import Path, Segment
 from tollens.checker.errors import Refusal, Refused
 from tollens.checker.form import symbol
-from tollens.checker.liveness import live
+from tollens.checker.liveness import Live
 from tollens.checker.operations import MISSING, OPERATIONS, checked
 from tollens.checker.program import LIBRARY, Instruction, Program
 from tollens.checker.reach import CLOSED, Reach
 from tollens.checker.retiring import Reached, path, retire
-from tollens.checker.state import Content, Frame, State, Value
-from tollens.checker.values import Fault
+from tollens.checker.state import TOO_MUCH, Content, Frame, State, Value
+from tollens.checker.values import Fault, nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class Exploration:
 
 MOST_TURNED = 20_000
 
+MUCH = 2_000_000
+"""So much room may all runs take at the heads of loops."""
+
+_UNSWEPT = 1_000
+
 
 class _Running:
     """In place of an output: the run stands at the head of a loop."""
@@ -83,6 +89,7 @@ class Explorer:
         self._turned: set[object] = set()
         self._dropped: dict[Reached, Fraction] = {}
         self._open = False
+        self._held, self._most = 0, limits.paths
 
     def to(self, rounds: int) -> Exploration:
         """Pass up to so many heads of loops in a row, counted from the start."""
@@ -101,7 +108,8 @@ class Explorer:
         return Exploration((*self._found, *cut, *small), self._rounds)
 
     def _over(self) -> bool:
-        return self._machine.over(len(self._found) + len(self._frontier))
+        room = sum(state.size for state in self._frontier.values())
+        return room > MUCH or self._machine.over(len(self._found) + len(self._frontier))
 
     def _turn(self) -> None:
         """Take every run to the next head; join those that go on alike.
@@ -111,21 +119,36 @@ class Explorer:
         if len(self._turned) < MOST_TURNED:
             self._turned |= self._frontier.keys()
         following: dict[object, State] = {}
+        room = 0
         for state in self._frontier.values():
             for stopped, output in self._machine.run(state, lambda _: True):
                 if output is not RUNNING:
                     self._found.append(path(stopped, output))
-                    continue
-                self._machine.forget(stopped)
-                retire(stopped)
-                key = (stopped.key(), stopped.draws, stopped.constraints)
-                if key in following:
-                    following[key].join(stopped)
+                    self._held += nodes(output) + stopped.size
                 else:
-                    following[key] = stopped
+                    room += self._stop(following, stopped)
+                if max(room, self._held) > 5 * MUCH or len(self._found) > 4 * self._most:
+                    raise _refused(stopped, TOO_MUCH)
         self._frontier = {
             key: state for key, state in following.items() if not self._small(key, state)
         }
+
+    def _stop(self, following: dict[object, State], state: State) -> int:
+        """Put a run to those at heads of loops; the room that it takes more."""
+        try:
+            self._machine.forget(state)
+            if state.cells > _UNSWEPT:
+                state.sweep()
+            retire(state)
+            key = (state.key(), state.draws, state.constraints)
+            if key not in following:
+                following[key] = state
+                return state.size
+            before = following[key].size
+            following[key].join(state)
+            return following[key].size - before
+        except Fault as fault:
+            raise _refused(state, str(fault)) from None
 
     def _small(self, key: object, state: State) -> bool:
         """Cut a run that is hardly ever taken; only its probability and its reach are kept."""
@@ -182,6 +205,9 @@ def _segment(state: State, head: int | None, output: object) -> Segment:
     )  # fmt: skip
 
 
+PATIENCE = 5.0
+"""Seconds after which a run that never comes to the head of a loop is given up."""
+
 KEPT = "$value"
 _KEEP = (("STORE", KEPT), ("CONST", None), ("RETURN", None))
 
@@ -196,13 +222,15 @@ class Machine:
         self.program, self.limits, self.symbolic = program, limits, symbolic
         self.steps = 0
         self._ends = None if limits.seconds is None else time.monotonic() + limits.seconds
-        self._live: dict[str, list[frozenset[str]]] = {}
+        self._live: dict[str, Live] = {}
         self._globals: dict[str, Value] = {}
         self._heap: dict[int, Content] = {}
+        self._made = 0
         for name, code in program.constants:
             ends = (*code, *(Instruction(op, arg, 0) for op, arg in _KEEP))
             ((end, _),) = self.run(self._state(Frame(name, ends, 0, {})), lambda _: False)
-            self._globals[name], self._heap = end.frames[0].names[KEPT], end.heap
+            self._globals[name] = end.frames[0].names[KEPT]
+            self._heap, self._made = end.heap, end.made
 
     def over(self, paths: int) -> bool:
         """Whether a limit is reached."""
@@ -222,7 +250,10 @@ class Machine:
         return state
 
     def _state(self, frame: Frame) -> State:
-        return State([frame], heap=dict(self._heap), frozen=len(self._heap))
+        cells = sum(1 + len(content) for content in self._heap.values())
+        return State(
+            [frame], heap=dict(self._heap), frozen=self._made, made=self._made, cells=cells
+        )
 
     def resume(self, head: int, values: dict[str, object], names: Sequence[str]) -> State:
         """A run that stands at the head of a loop."""
@@ -240,10 +271,9 @@ class Machine:
         """Drop the variables that no call in progress will read."""
         for frame in state.frames:
             if frame.function not in self._live:
-                self._live[frame.function] = live(frame.code)
-            kept = self._live[frame.function][frame.at]
-            if len(kept) < len(frame.names):
-                frame.names = {n: value for n, value in frame.names.items() if n in kept}
+                self._live[frame.function] = Live(frame.code)
+            live = self._live[frame.function]
+            frame.names = {n: v for n, v in frame.names.items() if live.holds(frame.at, n)}
 
     def run(self, state: State, stops: Callable[[object], bool]) -> Iterator[tuple[State, object]]:
         """Run to heads at which `stops` holds (output `RUNNING`) and to ends (their output)."""
@@ -255,8 +285,8 @@ class Machine:
                 instruction = frame.code[frame.at]
                 frame.at += 1
                 self.steps += 1
-                if self.steps > 2 * self.limits.steps:
-                    raise Refused([Refusal(instruction.line, "a loop without an end", "")])
+                if self.steps % 64 == 0:
+                    self._endure(len(waiting), instruction.line)
                 if instruction.op == "HEAD":
                     if stops(instruction.arg):
                         yield current, RUNNING
@@ -268,7 +298,16 @@ class Machine:
                         break
                     waiting += self._step(current, frame, instruction)
                 except Fault as fault:
-                    raise Refused([Refusal(_line(current), str(fault), "")]) from None
+                    raise _refused(current, str(fault)) from None
+
+    def _endure(self, waiting: int, line: int) -> None:
+        """Give up on what goes on for long without the head of a loop, where it could be cut."""
+        tick()
+        late = self._ends is not None and time.monotonic() > self._ends + PATIENCE
+        if late or self.steps > 2 * self.limits.steps:
+            raise Refused([Refusal(line, "a loop without an end", "")])
+        if waiting > 2 * self.limits.paths:
+            raise Refused([Refusal(line, "too many ways", "")])
 
     def _output(self, state: State) -> object:
         code = self.program.functions.get(state.frames[0].function)
@@ -302,7 +341,7 @@ class Machine:
         state.frames.append(Frame(name, code.instructions, 0, names))
 
 
-def _line(state: State) -> int:
-    """Where a run is in the text: in a function of ours, where that was called."""
+def _refused(state: State, what: str) -> Refused:
+    """For where a run is in the text: in a function of ours, where that was called."""
     own = [frame for frame in state.frames if not frame.function.startswith(LIBRARY)]
-    return own[-1].code[own[-1].at - 1].line
+    return Refused([Refusal(own[-1].code[own[-1].at - 1].line, what, "")])

@@ -38,9 +38,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tollens.checker.clock import within
 from tollens.checker.documents import entries, rational, whole
 from tollens.checker.errors import CertificateError
-from tollens.checker.polynomials import Polynomial, read, total, within
+from tollens.checker.polynomials import Polynomial, read, total
 from tollens.checker.program import Program
 from tollens.checker.tails import facts
 from tollens.checker.transitions import (

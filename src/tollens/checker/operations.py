@@ -6,10 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from tollens.checker.clock import tick
 from tollens.checker.draws import Draw
 from tollens.checker.form import Form, plus, scaled, symbol
 from tollens.checker.program import NOISE
-from tollens.checker.state import Frame, State, Value
+from tollens.checker.state import Frame, State, Value, short
 from tollens.checker.values import (
     MAX_ITEMS,
     Fault,
@@ -202,6 +203,7 @@ def _plain_comparison(state: State, op: str, left: Value, right: Value) -> bool 
 def _equal(state: State, left: Value, right: Value) -> bool:
     """Python's ==; a draw equals anything else with probability 0."""
     if isinstance(left, Ref | tuple) and isinstance(right, Ref | tuple):
+        tick()
         if isinstance(left, Ref) != isinstance(right, Ref):
             return False
         a, b = state.items(left, "== of"), state.items(right, "== of")
@@ -426,7 +428,10 @@ def _masses(state: State, value: Value) -> list[tuple[Value, Fraction]]:
     if not isinstance(content, dict):
         raise Fault("discrete takes a dictionary of value: probability")
     masses = [(key, exact(mass, "a probability")) for key, mass in content.items()]
-    if any(mass < 0 for _, mass in masses) or sum(mass for _, mass in masses) != 1:
+    total = Fraction(0)
+    for _, mass in masses:
+        total = short(total + mass)
+    if any(mass < 0 for _, mass in masses) or total != 1:
         raise Fault("the probabilities of discrete must be at least 0 and sum to exactly 1")
     return masses
 
@@ -438,10 +443,10 @@ def _choose(state: State, masses: list[tuple[Value, Fraction]]) -> list[State]:
     for other, chance in others:
         copy = state.copy()
         copy.stack.append(other)
-        copy.mass *= chance
+        copy.mass = short(copy.mass * chance)
         split.append(copy)
     state.stack.append(value)
-    state.mass *= mass
+    state.mass = short(state.mass * mass)
     return split
 
 

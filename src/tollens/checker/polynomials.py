@@ -10,15 +10,12 @@ polynomial is a dictionary of texts: {"x^2*y": "3/2", "1": "-1"}.
 
 from __future__ import annotations
 
-import math
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from fractions import Fraction
 from itertools import groupby
 
+from tollens.checker.clock import tick
 from tollens.checker.documents import rational
 from tollens.checker.errors import CertificateError
 
@@ -26,19 +23,7 @@ Monomial = tuple[str, ...]
 
 MOST_TERMS, MOST_DEGREE, MOST_WORK = 20_000, 40, 10**8
 
-_ENDS: ContextVar[float] = ContextVar("tollens.polynomials", default=math.inf)
-
 _FACTOR = re.compile(r"([^\W\d]\w*|#\d+)(?:\^([1-9]\d?))?")
-
-
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Give up on products of polynomials, by `CertificateError`, once so many seconds are over."""
-    token = _ENDS.set(time.monotonic() + seconds)
-    try:
-        yield
-    finally:
-        _ENDS.reset(token)
 
 
 class Polynomial:
@@ -72,7 +57,8 @@ class Polynomial:
 
     def __mul__(self, other: Polynomial) -> Polynomial:
         work = len(self.terms) * other.bits + len(other.terms) * self.bits
-        if work > MOST_WORK or time.monotonic() > _ENDS.get():
+        tick()
+        if work > MOST_WORK:
             raise CertificateError("the products of polynomials take too long")
         sums: dict[Monomial, Fraction] = {}
         for a, p in self.terms.items():

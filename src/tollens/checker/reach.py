@@ -16,6 +16,7 @@ from fractions import Fraction
 from tollens.checker.errors import Refused
 from tollens.checker.form import Form, plus, scaled, symbol
 from tollens.checker.state import State
+from tollens.checker.values import Fault
 
 Interval = tuple[Fraction | None, Fraction | None]
 ANYTHING = "anything"
@@ -42,11 +43,14 @@ class Reach:
     def __init__(self, run: Run, running: object) -> None:
         self._run, self._running = run, running
         self._loops: dict[object, _Loop | None] = {}
+        self._stored: dict[str, set[object]] = {}
 
     def of(self, state: State) -> Interval | str:
         """An interval of numbers that holds every output, or `ANYTHING`."""
         frame = state.frames[-1]
-        stored = {instruction.arg for instruction in frame.code if instruction.op == "STORE"}
+        if frame.function not in self._stored:
+            self._stored[frame.function] = {i.arg for i in frame.code if i.op == "STORE"}
+        stored = self._stored[frame.function]
         names = tuple(
             sorted(
                 name
@@ -88,7 +92,7 @@ class Reach:
                         return None
                     by = plus(value, scaled(symbol(-1 - i), Fraction(-1)))
                     moved[i].add(by if isinstance(by, Fraction) else None)
-        except Refused:
+        except (Refused, Fault):
             return None
         return _Loop(names, tuple(map(_direction, moved)), tuple(outputs))
 

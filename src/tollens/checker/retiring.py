@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from tollens.checker.draws import Draw, Group, Path
 from tollens.checker.form import Form, groups, renamed
 from tollens.checker.reach import Interval
-from tollens.checker.state import State, Value
+from tollens.checker.state import Budget, State, Value
 
 Reached = Interval | str | None
 
@@ -66,7 +66,9 @@ def _forms(state: State) -> Iterator[Form]:
     """Every form among the values of a run."""
     waiting: list[Value] = [*state.stack, *state.out, *state.heap.values()]
     waiting += [value for frame in state.frames for value in frame.names.values()]
+    budget = Budget()
     while waiting:
+        budget.spend()
         value = waiting.pop()
         if isinstance(value, Form):
             yield value

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from tollens.checker.clock import tick
 from tollens.checker.draws import Draw, Group
 from tollens.checker.form import Form
 from tollens.checker.program import Instruction
@@ -14,6 +15,17 @@ from tollens.checker.values import MAX_ITEMS, Fault, Ref, described
 Value = object
 Content = tuple[Value, ...] | dict[Value, Value]
 Groups = tuple[Group, ...]
+
+MAX_NODES = 200_000
+"""Values that are looked at in a state, or in an output."""
+
+MAX_CELLS = 1_000_000
+"""Items of all lists and dictionaries of a state."""
+
+MAX_BITS = 400_000
+"""The length of a probability."""
+
+TOO_MUCH = "more data than can be followed"
 
 
 @dataclass(slots=True)
@@ -32,7 +44,8 @@ class State:
 
     `out` is what it has yielded. `spent` are the draws that nothing depends on any more, in groups
     that share no draw: {groups: share of `mass`}. The first `frozen` of the heap are constants of
-    the file, which later runs would find changed.
+    the file, which later runs would find changed. `made` is the number of all that were ever made,
+    `cells` how many items there are in the heap.
     """
 
     frames: list[Frame]
@@ -45,13 +58,20 @@ class State:
     out: tuple[Value, ...] = ()
     spent: dict[Groups, Fraction] = field(default_factory=lambda: {(): Fraction(1)})
     frozen: int = 0
+    made: int = 0
+    cells: int = 0
+
+    @property
+    def size(self) -> int:
+        """About how much room it takes."""
+        return self.cells + len(self.draws) + len(self.constraints) + 10 * len(self.spent)
 
     def copy(self) -> State:
         """A run that goes on by itself."""
         return State(
             [Frame(f.function, f.code, f.at, dict(f.names)) for f in self.frames],
             list(self.stack),
-            {at: dict(v) if isinstance(v, dict) else v for at, v in self.heap.items()},
+            dict(self.heap),
             self.mass,
             self.draws,
             self.constraints,
@@ -59,20 +79,30 @@ class State:
             self.out,
             dict(self.spent),
             self.frozen,
+            self.made,
+            self.cells,
         )
 
     def join(self, other: State) -> None:
         """Take in a run that goes on alike."""
         shares = {groups: self.mass * share for groups, share in self.spent.items()}
         for groups, share in other.spent.items():
-            shares[groups] = shares.get(groups, Fraction(0)) + other.mass * share
+            shares[groups] = short(shares.get(groups, Fraction(0)) + other.mass * share)
         self.mass, self.spent = Fraction(1), shares
 
     def new(self, content: Content) -> Ref:
         """A new list or dictionary."""
+        ref = self._put(content)
+        if self.cells > MAX_CELLS:
+            self.sweep((ref,))
+        return ref
+
+    def _put(self, content: Content) -> Ref:
         if len(content) > MAX_ITEMS:
             raise Fault(f"a list of more than {MAX_ITEMS} items")
-        ref = Ref(len(self.heap))
+        ref = Ref(self.made)
+        self.made += 1
+        self.cells += 1 + len(content)
         self.heap[ref.at] = content
         return ref
 
@@ -80,17 +110,40 @@ class State:
         """Give a list or dictionary another content."""
         if ref.at < self.frozen:
             raise Fault("a constant of the file is changed, and later runs would see that: copy it")
+        if len(content) > MAX_ITEMS:
+            raise Fault(f"a list of more than {MAX_ITEMS} items")
+        self.cells += len(content) - len(self.heap[ref.at])
         self.heap[ref.at] = content
+        if self.cells > MAX_CELLS:
+            self.sweep((ref,))
+
+    def sweep(self, held: tuple[Value, ...] = ()) -> None:
+        """Drop the lists and dictionaries that nothing leads to, nor what is held."""
+        tick()
+        kept = {at: content for at, content in self.heap.items() if at < self.frozen}
+        waiting: list[Value] = [*held, *self.stack, *self.out, *kept.values()]
+        waiting += [value for frame in self.frames for value in frame.names.values()]
+        seen: set[int] = set()
+        while waiting:
+            value = waiting.pop()
+            if isinstance(value, Ref) and value.at not in kept:
+                value = kept[value.at] = self.heap[value.at]
+            if isinstance(value, tuple | dict) and id(value) not in seen:
+                seen.add(id(value))
+                waiting += value.values() if isinstance(value, dict) else value
+        self.heap, self.cells = kept, sum(1 + len(content) for content in kept.values())
+        if self.cells > MAX_CELLS:
+            raise Fault(TOO_MUCH)
 
     def given(self, data: object) -> Value:
         """Data from outside as a value."""
         match data:
             case list():
-                return self.new(tuple(self.given(item) for item in data))
+                return self._put(tuple(self.given(item) for item in data))
             case tuple():
                 return tuple(self.given(item) for item in data)
             case dict():
-                return self.new({key: self.given(item) for key, item in data.items()})
+                return self._put({key: self.given(item) for key, item in data.items()})
             case bool() | str() | None | Fraction() | Form():
                 return data
             case int():
@@ -114,14 +167,16 @@ class State:
 
     def output(self, value: Value) -> object:
         """A value as an output: lists are tuples, dictionaries tuples of (key, value)."""
-        if isinstance(value, Ref):
-            content = self.heap[value.at]
+        budget = Budget()
+
+        def plain(value: Value) -> object:
+            budget.spend()
+            content = self.heap[value.at] if isinstance(value, Ref) else value
             if isinstance(content, dict):
-                return tuple((key, self.output(item)) for key, item in content.items())
-            value = content
-        if isinstance(value, tuple):
-            return tuple(self.output(item) for item in value)
-        return value
+                return tuple((key, plain(item)) for key, item in content.items())
+            return tuple(map(plain, content)) if isinstance(content, tuple) else content
+
+        return plain(value)
 
     def key(self, ignored: frozenset[str] = frozenset()) -> tuple[object, ...]:
         """Equal for runs that will go on alike.
@@ -130,8 +185,10 @@ class State:
         out.
         """
         order: dict[int, int] = {}
+        budget = Budget()
 
         def plain(value: Value) -> object:
+            budget.spend()
             if isinstance(value, Ref):
                 if value.at < self.frozen:
                     return ("constant", value.at)
@@ -160,3 +217,25 @@ class State:
             for frame in self.frames
         ]
         return (*frames, *map(plain, self.stack), "out", *map(plain, self.out))
+
+
+class Budget:
+    """So many values may be looked at: tuples and lists may share their items many times over."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = MAX_NODES
+
+    def spend(self) -> None:
+        """Look at one more."""
+        self._left -= 1
+        if self._left < 0:
+            raise Fault(TOO_MUCH)
+
+
+def short(mass: Fraction) -> Fraction:
+    """A probability that is not too long."""
+    if mass.denominator.bit_length() > MAX_BITS:
+        raise Fault("a probability with too many digits")
+    return mass

@@ -27,6 +27,15 @@ class Ref:
     at: int
 
 
+def nodes(value: object) -> int:
+    """How many values a value without lists consists of.
+
+    >>> nodes((True, (), None))
+    4
+    """
+    return 1 + sum(map(nodes, value)) if isinstance(value, tuple) else 1
+
+
 def number(value: object) -> Fraction | Form:
     """A value in arithmetic: truth values count as 0 and 1."""
     if isinstance(value, Fraction | Form):

@@ -10,7 +10,7 @@ from fractions import Fraction
 from tollens.checker.draws import Draw
 from tollens.checker.errors import CertificateError
 from tollens.checker.form import Form
-from tollens.checker.liveness import live
+from tollens.checker.liveness import Live
 from tollens.checker.machine import segments
 from tollens.checker.martingale import Known
 from tollens.checker.polynomials import Polynomial
@@ -112,9 +112,10 @@ def needed_names(program: Program) -> dict[int, frozenset[str]]:
     {0: ['x']}
     """
     code = program.functions[program.name].instructions
+    live = Live(code)
     return {
-        here.arg: names
-        for here, names in zip(code, live(code), strict=False)
+        here.arg: live[at]
+        for at, here in enumerate(code)
         if here.op == "HEAD" and isinstance(here.arg, int)
     }
 
