@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from tollens.checker.balls import probability
+from tollens.checker.clock import within
 from tollens.checker.concave import Branch, Integral
 from tollens.checker.draws import Draw
 from tollens.checker.errors import CertificateError
@@ -258,6 +259,12 @@ def test_one_integral_bounds_the_work_of_many_calls(monkeypatch):
             break
     else:
         raise AssertionError("the work was not bounded")
+
+
+def test_the_clock_of_a_check_is_heard():
+    draws = [draw("gauss", 1)] * 3
+    with within(-1), pytest.raises(CertificateError, match="too long"):
+        probability(draws, [form(0, s0=1, s1=-1), form(0, s0=1, s2=-1)])
 
 
 def test_laws_against_scipy():

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from tollens.checker.clock import tick
 from tollens.checker.enclosures import Bounds, dyadic, fixed
 from tollens.checker.errors import CertificateError
 from tollens.checker.laws import ONE, ZERO, End, Law
@@ -154,6 +155,7 @@ class Integral:
 
     def _at(self, branch: Branch, places: Sequence[Fraction]) -> list[Pair]:
         """Values of g at places inside the support."""
+        tick()
         self._left -= len(places) * (1 + len(branch.branches))
         if self._left < 0:
             raise CertificateError("an integral that takes too long")

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from tollens.checker.clock import tick
 from tollens.checker.documents import entries, rational
 from tollens.checker.draws import Draw, Path
 from tollens.checker.errors import CertificateError
@@ -123,6 +124,7 @@ def moments(law: Mixture, n: int) -> list[Fraction]:
         )
         known = [constant**k for k in range(n + 1)]
         for i, c in parts:
+            tick()
             own = [c**k * moment(draws[i], k) for k in range(n + 1)]
             known = [
                 sum(
