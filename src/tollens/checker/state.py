@@ -127,7 +127,7 @@ class State:
         while waiting:
             value = waiting.pop()
             if isinstance(value, Ref) and value.at not in kept:
-                value = kept[value.at] = self.heap[value.at]
+                kept[value.at] = value = self.heap[value.at]
             if isinstance(value, tuple | dict) and id(value) not in seen:
                 seen.add(id(value))
                 waiting += value.values() if isinstance(value, dict) else value
