@@ -19,6 +19,9 @@ from tollens.refutation.task import Attempt, Task
 PAIRS = 4
 """So many pairs are looked at."""
 
+ROUNDS = 64
+"""Heads of loops that are passed: where draws decide how many there are, paths never all end."""
+
 DEGREES = (1, 2, 4, 8, 12, 16)
 """Of the polynomials; a higher one is tried while it gains."""
 
@@ -41,7 +44,8 @@ def by_moments(task: Task) -> Attempt:
     for i, pair in task.each_pair(_NAME, value):
         if i >= PAIRS:
             break
-        limits = Limits(paths=MOST_PATHS, seconds=max(0.0, task.deadline - time.monotonic()))
+        seconds = max(0.0, task.deadline - time.monotonic())
+        limits = Limits(rounds=ROUNDS, paths=MOST_PATHS, seconds=seconds)
         try:
             sides = [explore(task.program, data, limits).paths for data in (pair.x, pair.x_prime)]
             for swapped in task.orders:

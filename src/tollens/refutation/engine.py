@@ -6,10 +6,11 @@ certificate, which the independent checker has to confirm before anybody believe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from tollens.checker.compiling import compile_text
 from tollens.checker.errors import Refused
+from tollens.checker.program import Program
 from tollens.refutation import program as texts
 from tollens.refutation.by_events import by_balls, by_events
 from tollens.refutation.by_martingale import by_martingale
@@ -48,7 +49,7 @@ def search(
     task = Task(program, source.text, claim, objective(claim), pairs, deadline, progress)
     attempts: list[Attempt] = []
     refused_by: Refused | None = None
-    for name in _ENGINES if engine == "auto" else (engine,):
+    for name in _applicable(program) if engine == "auto" else (engine,):
         try:
             attempts.append(_ENGINES[name](task))
         except Refused as refusal:
@@ -57,6 +58,18 @@ def search(
         if attempts[-1].document is not None or task.late:
             break
     return _found(attempts, refused_by, late=task.late)
+
+
+def _applicable(program: Program) -> Iterator[str]:
+    """The engines, cheapest first; without normal draws balls would only repeat exact events."""
+    normal = any(
+        (step.op, step.arg) == ("DRAW", "gauss")
+        for code in program.functions.values()
+        for step in code.instructions
+    )
+    for name in _ENGINES:
+        if name != "balls" or normal:
+            yield name
 
 
 def _found(attempts: list[Attempt], refused: Refused | None, *, late: bool) -> Found:
