@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -592,6 +593,16 @@ def _walk() -> str:
     return "\n".join(["```text", *shown, "```"])
 
 
+def _cell(text: str) -> str:
+    """A text that may stand in a cell of a Markdown table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "monitor-quiet": lambda: _story()["quiet"],
     "monitor-alarm": lambda: _story()["alarm"],
@@ -612,6 +623,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "monitor-constants": monitor_constants,
     "memory": memory,
     "slots": slots,
+    **runpy.run_path(str(ROOT / "docs" / "proofs.py"))["blocks"](_Shell, _table, _cell, _row),
 }
 PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "command-line.md": command_line,
@@ -647,16 +659,6 @@ def pages() -> list[Path]:
         and _BLOCK.search(path.read_text(encoding="utf-8"))
     ]
     return [*PAGES, *marked]
-
-
-def _cell(text: str) -> str:
-    """A text that may stand in a cell of a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    lines = [head, tuple("---" for _ in head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:
