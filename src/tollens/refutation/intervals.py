@@ -26,8 +26,11 @@ _FINE = 1024
 _MOST = 400
 _LEVELS, _LEVEL_STEPS = 3, 6
 _TIE = 1e-9
-_NOISE = 1e-14
-"""Differences of tails below this are rounding; taken for a mass they would be an infinite leak."""
+_NOISE, _MASS = 1e-14, 1e-9
+"""Differences of tails below the first may be rounding; beside what is above the second, they are.
+
+Taken for a probability on one side only, they would be an infinite leak, or hide one.
+"""
 
 
 def interval(
@@ -84,7 +87,7 @@ class _Law:
     def _probabilities(self, every: Sequence[Between]) -> tuple[Array, Array]:
         if self._laws:
             first, second = self._laws
-            return _probabilities(first, every), _probabilities(second, every)
+            return _without_rounding(_probabilities(first, every), _probabilities(second, every))
         patterns = [placed(self._pattern, self._at, each) for each in every]
         p, q = (np.array([side.mass(each) for each in patterns]) for side in self._sides)
         return p, q
@@ -139,9 +142,13 @@ def _probabilities(laws: list[tuple[float, Tail | float]], tried: Sequence[Betwe
         tails = np.zeros(len(ends))
         tails[finite] = law(ends[finite])
         tails[ends == -np.inf] = law(np.array([-1e6]))[0]
-        within = tails[: len(lows)] - tails[len(lows) :]
-        found += mass * np.where(within < _NOISE, 0.0, within)
-    return found
+        found += mass * (tails[: len(lows)] - tails[len(lows) :])
+    return np.maximum(found, 0.0)
+
+
+def _without_rounding(p: Array, q: Array) -> tuple[Array, Array]:
+    """The probabilities on the likely side and on the other, with 0 for what is rounding."""
+    return np.where(p < _NOISE, 0.0, p), np.where((q < _NOISE) & (p > _MASS), 0.0, q)
 
 
 def _marks(sides: tuple[Side, Side], pattern: Pattern, at: Place) -> set[tuple[Fraction, Fraction]]:
