@@ -19,6 +19,9 @@ class Draw:
     kind: str
     parameters: tuple[Fraction, ...]
 
+    def __hash__(self) -> int:
+        return hash((self.kind, *((p.numerator, p.denominator) for p in self.parameters)))
+
 
 Group = tuple[tuple[Draw, ...], tuple[Form, ...]]
 """Draws and constraints on them: the probability that all of these are >= 0."""

@@ -26,6 +26,11 @@ class Form:
     constant: Fraction
     terms: Terms
 
+    def __hash__(self) -> int:
+        """A hash of whole numbers: that of a rational is a power modulo a prime, far dearer."""
+        top, bottom = self.constant.numerator, self.constant.denominator
+        return hash((top, bottom, *((i, c.numerator, c.denominator) for i, c in self.terms)))
+
     def __str__(self) -> str:
         parts = [] if self.constant == 0 else [str(self.constant)]
         parts += [f"{'' if c == 1 else f'{c}*'}s{i}" for i, c in self.terms]

@@ -22,7 +22,7 @@ from tollens.checker.operations import MISSING, OPERATIONS, checked
 from tollens.checker.program import LIBRARY, Instruction, Program
 from tollens.checker.reach import CLOSED, Reach
 from tollens.checker.retiring import Reached, path, retire
-from tollens.checker.state import TOO_MUCH, Content, Frame, State, Value
+from tollens.checker.state import TOO_MUCH, Content, Frame, Key, State, Value
 from tollens.checker.values import Fault, nodes
 
 
@@ -140,7 +140,7 @@ class Explorer:
             if state.cells > _UNSWEPT:
                 state.sweep()
             retire(state)
-            key = (state.key(), state.draws, state.constraints)
+            key = Key((state.key(), state.draws, state.constraints))
             if key not in following:
                 following[key] = state
                 return state.size

@@ -202,6 +202,8 @@ class State:
                 return ("list", order[value.at], *map(plain, content))
             if isinstance(value, tuple):
                 return ("tuple", *map(plain, value))
+            if isinstance(value, Fraction):
+                return ("number", value.numerator, value.denominator)
             return (type(value).__name__, value)
 
         frames = [
@@ -217,6 +219,21 @@ class State:
             for frame in self.frames
         ]
         return (*frames, *map(plain, self.stack), "out", *map(plain, self.out))
+
+
+class Key:
+    """A key of runs whose hash is computed once."""
+
+    __slots__ = ("_hash", "_value")
+
+    def __init__(self, value: object) -> None:
+        self._value, self._hash = value, hash(value)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and self._value == other._value
 
 
 class Budget:
