@@ -127,7 +127,8 @@ class State:
         while waiting:
             value = waiting.pop()
             if isinstance(value, Ref) and value.at not in kept:
-                kept[value.at] = value = self.heap[value.at]
+                content = kept[value.at] = self.heap[value.at]
+                value = content
             if isinstance(value, tuple | dict) and id(value) not in seen:
                 seen.add(id(value))
                 waiting += value.values() if isinstance(value, dict) else value
@@ -188,6 +189,8 @@ class State:
         budget = Budget()
 
         def plain(value: Value) -> object:
+            if isinstance(value, Fraction):  # of all values the only ones without a name before
+                return value.numerator, value.denominator
             budget.spend()
             if isinstance(value, Ref):
                 if value.at < self.frozen:
@@ -202,8 +205,6 @@ class State:
                 return ("list", order[value.at], *map(plain, content))
             if isinstance(value, tuple):
                 return ("tuple", *map(plain, value))
-            if isinstance(value, Fraction):
-                return ("number", value.numerator, value.denominator)
             return (type(value).__name__, value)
 
         frames = [
