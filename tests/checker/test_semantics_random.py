@@ -161,7 +161,8 @@ class Writer:
 def test_random_programs(oracle, rng, x):
     text = Writer(rng).text()
     try:
-        oracle.agree(random.Random(text), text, x, rounds=12, tries=60)
+        if len(oracle.agree(random.Random(text), text, x, rounds=12, tries=60)) < 100:
+            oracle.same_law(text, x)
     except Refused as refused:  # it would raise, or a draw is where only numbers may be
         assert any(reason in str(refused) for reason in REASONS), (text, refused)
     except oracle.Many:
