@@ -91,6 +91,11 @@ class Explorer:
         self._open = False
         self._held, self._most = 0, limits.paths
 
+    @property
+    def steps(self) -> int:
+        """Instructions so far: what it cost, whatever machine it runs on."""
+        return self._machine.steps
+
     def to(self, rounds: int) -> Exploration:
         """Pass up to so many heads of loops in a row, counted from the start."""
         while self._frontier and self._rounds < rounds and not self._over():

@@ -49,6 +49,9 @@ ROOM = Fraction(1, 2**64)
 _PATHS, _STEPS = 5_000, 400_000
 _GAIN = 1e-3
 _PATIENCE = 1.0
+_WORK = 600_000
+"""Loops are not followed further where that would take more instructions, as they have grown."""
+
 _JOINED = 300
 
 
@@ -88,6 +91,7 @@ def best_event(
     measure, laws = Measure(normal=normal), Laws()
     both = [Side(program, data, limits, measure, laws) for data in (x, x_prime)]
     best: Candidate | None = None
+    done = [1]
     for rounds in ROUNDS if program.loops else (limits.rounds,):
         started = time.thread_time()  # a busy machine must not change what is found
         for side in both:
@@ -100,7 +104,9 @@ def best_event(
         after = best.value if best is not None else 0.0
         settled = after == math.inf or (0 < after < before + _GAIN)
         late = time.thread_time() - started > _PATIENCE or time.monotonic() > deadline
-        if all(side.complete for side in both) or settled or late:
+        done.append(max(1, sum(side.steps for side in both)))
+        dear = done[-1] ** 2 > _WORK * done[-2]
+        if all(side.complete for side in both) or settled or late or (dear and best is not None):
             break
     return best
 

@@ -45,6 +45,11 @@ class Side:
         self._cut_masses: dict[int, Fraction] = {}
 
     @property
+    def steps(self) -> int:
+        """Instructions that were carried out so far."""
+        return self._explorer.steps
+
+    @property
     def continuous(self) -> bool:
         """Whether any path depends on continuous draws."""
         return any(path.draws for paths in self.by_shape.values() for path in paths)
