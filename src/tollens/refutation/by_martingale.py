@@ -21,7 +21,8 @@ _LEVEL = 30.0
 def by_martingale(task: Task) -> Attempt:
     """Polynomial bounds of expectations at the heads of loops, by linear programs.
 
-    First all pairs with cheap settings, then all of them with dear ones.
+    First all pairs with cheap settings, then all of them with dear ones, if no other engine was
+    asked before: those take many seconds and seldom show what events do not.
     """
     name = "martingale"
     if task.claim["kind"] not in ("pure", "approx"):
@@ -34,7 +35,7 @@ def by_martingale(task: Task) -> Attempt:
     def value() -> float:
         return best.value
 
-    for levels in (CHEAP, DEAR):
+    for levels in (CHEAP, DEAR) if task.alone else (CHEAP,):
         for i, _ in task.each_pair(name, value):
             if i >= PAIRS:
                 break

@@ -46,7 +46,9 @@ def search(
         program = compile_text(source.text, source.name)
     except Refused as refused:
         return Found(refusals=refused.findings)
-    task = Task(program, source.text, claim, objective(claim), pairs, deadline, progress)
+    task = Task(
+        program, source.text, claim, objective(claim), pairs, deadline, progress, engine != "auto"
+    )
     attempts: list[Attempt] = []
     refused_by: Refused | None = None
     for name in _applicable(program) if engine == "auto" else (engine,):

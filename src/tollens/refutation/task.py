@@ -21,7 +21,7 @@ from tollens.relations import Relation
 class Task:
     """What is to be refuted: a program and its text, a claim in exact form, and pairs of inputs.
 
-    `deadline` is a time of `time.monotonic`.
+    `deadline` is a time of `time.monotonic`; `alone` says that one engine was asked for.
     """
 
     program: Program
@@ -31,6 +31,7 @@ class Task:
     pairs: Relation
     deadline: float
     progress: Progress | None = None
+    alone: bool = False
 
     @property
     def orders(self) -> Sequence[bool]:
