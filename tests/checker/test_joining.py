@@ -23,7 +23,7 @@ TEXTS = """
     return n
 
 # a walk
-    for i in range(6):
+    for i in range(4):
         if noise.flip((x + 6) / 20):
             x += 1
         elif noise.flip(1/2):
