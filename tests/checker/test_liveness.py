@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tollens.checker.compiling import compile_text
-from tollens.checker.liveness import live
+from tollens.checker.liveness import Live
 from tollens.checker.machine import explore
 from tollens.checker.program import Instruction
 
@@ -40,10 +40,10 @@ def may_be_read(code, start, name):
 
 
 def check(code, names):
-    found = live(code)
-    assert len(found) == len(code) + 1
+    found = Live(code)
     for at in range(len(code)):
         assert found[at] == {n for n in names if may_be_read(code, at, n)}
+        assert all(found.holds(at, n) == (n in found[at]) for n in (*names, "other"))
 
 
 NAMES = ("a", "b", "$1", "$2")
