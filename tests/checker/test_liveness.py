@@ -112,7 +112,7 @@ def test_programs():
 def test_what_is_dead_is_dropped_and_what_lives_is_not():
     text = (
         "from tollens import noise\ndef f(x):\n    a, b, c = noise.flip(1/2), noise.flip(1/2), 0\n"
-        "    for i in range(2):\n        c = c + i\n        d = a\n    return (b, c)\n"
+        "    for i in range(2):\n        c = c + i\n        d = c\n    return (b, c)\n"
     )
     paths = explore(compile_text(text, "f"), Fraction(0)).paths
     assert sorted(str(path.output[0]) for path in paths) == ["False", "True"]
