@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from tollens.checker import balls
+from tollens.checker.clock import tick
 from tollens.checker.documents import entries, whole
 from tollens.checker.draws import Draw, Path
+from tollens.checker.enclosures import dyadic, fixed
 from tollens.checker.errors import CertificateError
 from tollens.checker.form import Form
 from tollens.checker.integration import Integrator, enclosure
@@ -24,6 +26,7 @@ from tollens.checker.reach import CLOSED
 
 MAX_ROUNDS = 10_000
 BITS = 96
+LONG = 40_000
 
 Bounds = tuple[Fraction, Fraction]
 
@@ -57,12 +60,13 @@ def total(paths: Iterable[Path], patterns: Sequence[Pattern], integrator: Integr
     known = tuple(paths)
     finished = any(path.finished and ends(path, patterns) for path in known)
     for path in known:
+        tick()
         if path.reach == CLOSED and not finished:
             continue
         for constraints in ends(path, patterns):
             below, above = probability(path.draws, (*path.constraints, *constraints), integrator)
             least, most = weight(path, integrator)
-            low, high = low + least * below, high + most * above
+            low, high = _short(low + least * below, high + most * above)
     return max(low, Fraction(0)), min(high, Fraction(1))
 
 
@@ -82,8 +86,15 @@ def weight(path: Path, integrator: Integrator) -> Bounds:
         for draws, constraints in groups:
             below, above = probability(draws, constraints, integrator)
             least, most = least * max(below, Fraction(0)), most * above
-        low, high = low + least, high + most
+        low, high = _short(low + least, high + most)
     return low, high
+
+
+def _short(low: Fraction, high: Fraction) -> Bounds:
+    """Bounds whose digits are not too many to go on with."""
+    if max(low.denominator.bit_length(), high.denominator.bit_length()) <= LONG:
+        return low, high
+    return dyadic(fixed(low, LONG)[0], -LONG), dyadic(fixed(high, LONG)[1], -LONG)
 
 
 def out_of_reach(pattern: Pattern, reach: object) -> bool:

@@ -17,6 +17,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import comb, factorial
 
+from tollens.checker.clock import tick
 from tollens.checker.draws import Draw
 from tollens.checker.enclosures import exp_bounds
 from tollens.checker.errors import CertificateError
@@ -114,6 +115,7 @@ class Integrator:
         """A draw whose factors share one remaining form, in the fewest factors."""
         best: tuple[int, int] | None = None
         for z in sorted(live):
+            tick()
             forms = [form for form, _ in factors if _coefficient(form, z)]
             if _direction(forms, z) is not None and (best is None or len(forms) < best[0]):
                 best = (len(forms), z)
@@ -149,6 +151,7 @@ class Integrator:
         cuts = sorted({(p[0] - q[0]) / (q[1] - p[1]) for p in lines for q in lines if p[1] != q[1]})
         parts: list[Terms] = []
         for r in _inside(cuts):
+            tick()
             ordered = sorted(lines, key=lambda line: line[0] + line[1] * r)
             heights = [line[0] + line[1] * r for line in ordered]
             sums: dict[Term, Fraction] = {}
@@ -168,6 +171,7 @@ class Integrator:
         return _joined(cuts, parts)
 
     def _product(self, left: Plane, right: Plane) -> Plane:
+        tick()
         made: Plane = {}
         self._terms += len(left) * len(right)
         if self._terms > 100 * MAX_TERMS or len(left) * len(right) > MAX_TERMS:

@@ -53,8 +53,6 @@ class Exploration:
         return all(each.finished for each in self.paths)
 
 
-MOST_TURNED = 20_000
-
 MUCH = 2_000_000
 """So much room may all runs take at the heads of loops."""
 
@@ -89,7 +87,7 @@ class Explorer:
         self._turned: set[object] = set()
         self._dropped: dict[Reached, Fraction] = {}
         self._open = False
-        self._held, self._most = 0, limits.paths
+        self._held, self._known, self._most = 0, 0, limits.paths
 
     @property
     def steps(self) -> int:
@@ -121,8 +119,10 @@ class Explorer:
 
         Once every state has had its turn before, no end is new: the runs are closed.
         """
-        if len(self._turned) < MOST_TURNED:
-            self._turned |= self._frontier.keys()
+        for key, state in self._frontier.items():
+            if key not in self._turned and self._known < MUCH:
+                self._turned.add(key)
+                self._known += state.size
         following: dict[object, State] = {}
         room = 0
         for state in self._frontier.values():

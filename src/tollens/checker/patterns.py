@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from tollens.checker.clock import tick
 from tollens.checker.documents import entries, plain, rational, value
 from tollens.checker.errors import CertificateError
 from tollens.checker.form import Form, plus, scaled
@@ -52,6 +53,7 @@ def read_event(witness: object) -> tuple[Pattern, ...]:
         raise CertificateError(f"the event has more than {MAX_PATTERNS} patterns")
     read = tuple(_read(pattern, 0) for pattern in patterns)
     for i, one in enumerate(read):
+        tick()
         if any(not disjoint(one, other) for other in read[:i]):
             raise CertificateError(f"pattern {i + 1} of the event overlaps one before it")
     return read
@@ -107,6 +109,7 @@ def disjoint(one: Pattern, other: Pattern) -> bool:
                 high_other is not None and low is not None and high_other < low
             )
         case Items(a), Items(b):
+            tick()
             return len(a) != len(b) or any(map(disjoint, a, b))
         case (Equals(found), (Between() | Items())):
             return matched(other, found) is None

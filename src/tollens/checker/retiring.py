@@ -68,7 +68,7 @@ def _forms(state: State) -> Iterator[Form]:
     waiting += [value for frame in state.frames for value in frame.names.values()]
     budget = Budget()
     while waiting:
-        budget.spend()
+        budget.spend(1)
         value = waiting.pop()
         if isinstance(value, Form):
             yield value

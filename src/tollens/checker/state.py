@@ -22,7 +22,7 @@ MAX_NODES = 200_000
 MAX_CELLS = 1_000_000
 """Items of all lists and dictionaries of a state."""
 
-MAX_BITS = 400_000
+MAX_BITS = 100_000
 """The length of a probability."""
 
 TOO_MUCH = "more data than can be followed"
@@ -45,7 +45,7 @@ class State:
     `out` is what it has yielded. `spent` are the draws that nothing depends on any more, in groups
     that share no draw: {groups: share of `mass`}. The first `frozen` of the heap are constants of
     the file, which later runs would find changed. `made` is the number of all that were ever made,
-    `cells` how many items there are in the heap.
+    `cells` how many items there are in the heap, `nodes` how many values its last key had.
     """
 
     frames: list[Frame]
@@ -60,11 +60,14 @@ class State:
     frozen: int = 0
     made: int = 0
     cells: int = 0
+    nodes: int = 0
 
     @property
     def size(self) -> int:
         """About how much room it takes."""
-        return self.cells + len(self.draws) + len(self.constraints) + 10 * len(self.spent)
+        return (
+            self.cells + self.nodes + len(self.draws) + len(self.constraints) + 10 * len(self.spent)
+        )
 
     def copy(self) -> State:
         """A run that goes on by itself."""
@@ -81,6 +84,7 @@ class State:
             self.frozen,
             self.made,
             self.cells,
+            self.nodes,
         )
 
     def join(self, other: State) -> None:
@@ -171,8 +175,9 @@ class State:
         budget = Budget()
 
         def plain(value: Value) -> object:
-            budget.spend()
             content = self.heap[value.at] if isinstance(value, Ref) else value
+            if isinstance(content, tuple | dict):
+                budget.spend(1 + len(content))
             if isinstance(content, dict):
                 return tuple((key, plain(item)) for key, item in content.items())
             return tuple(map(plain, content)) if isinstance(content, tuple) else content
@@ -191,7 +196,6 @@ class State:
         def plain(value: Value) -> object:
             if isinstance(value, Fraction):  # of all values the only ones without a name before
                 return value.numerator, value.denominator
-            budget.spend()
             if isinstance(value, Ref):
                 if value.at < self.frozen:
                     return ("constant", value.at)
@@ -199,11 +203,13 @@ class State:
                     return ("ref", order[value.at])
                 order[value.at] = len(order)
                 content = self.heap[value.at]
+                budget.spend(1 + len(content))
                 if isinstance(content, dict):
                     pairs = ((plain(k), plain(v)) for k, v in content.items())
                     return ("dict", order[value.at], *pairs)
                 return ("list", order[value.at], *map(plain, content))
             if isinstance(value, tuple):
+                budget.spend(1 + len(value))
                 return ("tuple", *map(plain, value))
             return (type(value).__name__, value)
 
@@ -219,7 +225,9 @@ class State:
             )
             for frame in self.frames
         ]
-        return (*frames, *map(plain, self.stack), "out", *map(plain, self.out))
+        key = (*frames, *map(plain, self.stack), "out", *map(plain, self.out))
+        self.nodes = budget.spent
+        return key
 
 
 class Key:
@@ -240,15 +248,15 @@ class Key:
 class Budget:
     """So many values may be looked at: tuples and lists may share their items many times over."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("spent",)
 
     def __init__(self) -> None:
-        self._left = MAX_NODES
+        self.spent = 0
 
-    def spend(self) -> None:
-        """Look at one more."""
-        self._left -= 1
-        if self._left < 0:
+    def spend(self, count: int) -> None:
+        """Look at so many more."""
+        self.spent += count
+        if self.spent > MAX_NODES:
             raise Fault(TOO_MUCH)
 
 
