@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 
 from tollens.checker.errors import Refusal, Refused
 from tollens.checker.expressions import Expressions
@@ -34,8 +35,10 @@ def compile_text(text: str, name: str) -> Program:
     if any(map(_ENCODED.match, text.splitlines()[:2])):
         raise Refused([Refusal(1, "an encoding that is named", "save the file as UTF-8")])
     try:
-        tree = ast.parse(text)
-        compile(tree, "<text>", "exec", dont_inherit=True)  # some faults of syntax are found there
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+            compile(tree, "<text>", "exec", dont_inherit=True)  # it finds more faults of syntax
         source = Module(tree, text)
         prelude = Module(ast.parse(PRELUDE), PRELUDE)
     except SyntaxError as error:
