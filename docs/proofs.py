@@ -197,32 +197,30 @@ def sparse(shell: type) -> str:
 
 _SIDES = {
     "upper": ("On x', from above", "U", ("witness", "sign", "upper")),
-    "lower": ("On x, from below", "L", ("lower", "decrease", "potential")),
+    "lower": ("On x, from below", "L", ("lower",)),
 }
 _SAID = {
     "witness": "max(0, p) ≤ h at the end",
     "sign": "U ≥ 0",
     "upper": "U ≥ E[U after a step]",
     "lower": "L ≤ E[L after a step]",
-    "decrease": "R - E[R after a step] ≥ 0",
-    "potential": "R - E[R after a step] ≥ L",
 }
 
 
 def identities(shell: type, table: Table) -> str:
-    """The functions of a proof by martingales, and the identities as the checker reads them."""
+    """The functions of a proof by martingales, and identities as the checker reads them.
+
+    R is left out: which one is found, of many, depends on the version of the solver.
+    """
     document = _runs(shell)["martingale"][1]
     parts = []
     for side, (where, letter, names) in _SIDES.items():
         start, head = document["proof"][side]["locations"]
-        functions = {letter: head["bound"], "R": head["potential"]}
-        shown = [
-            f"`{name} = {_polynomial(found[0])}`" for name, found in functions.items() if found
-        ]
         known = ", ".join(f"`{_polynomial(form)} ≥ 0`" for form in head["invariants"])
         parts.append(
-            f"**{where}.** At the head of the loop {' and '.join(shown)}; at the start the value "
-            f"is `{_polynomial(start['bound'][0])}`. Invariants of the head: {known}."
+            f"**{where}.** At the head of the loop `{letter} = {_polynomial(head['bound'][0])}`; "
+            f"at the start it is `{_polynomial(start['bound'][0])}`. "
+            f"Invariants of the head: {known}."
         )
         rows = [
             (_SAID[one.name], _place(one, len(head["invariants"])), f"`{one.goal}`", f"`{total}`")
