@@ -136,6 +136,7 @@ class Integral:
         a, b = a if low is None else max(a, low), b if high is None else min(b, high)
         if a >= b:
             a, b = (a, a + width / 8) if a == low else (b - width / 8, b)
+            a, b = a if low is None else max(a, low), b if high is None else min(b, high)
         for _ in range(_SHIFTS):
             step = (b - a) / _COARSE
             places = [a + i * step for i in range(_COARSE + 1)]
