@@ -22,5 +22,5 @@ def _load(name: str) -> types.ModuleType:
 
 @pytest.fixture(scope="session")
 def oracle():
-    runs = _load("runs")
-    return types.SimpleNamespace(**{**vars(runs), **vars(_load("paths"))})
+    modules = [_load(name) for name in ("runs", "paths", "expectations")]
+    return types.SimpleNamespace(**{k: v for module in modules for k, v in vars(module).items()})
