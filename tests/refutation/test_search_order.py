@@ -1,14 +1,21 @@
 """What the search must not depend on: rounding of tails, and engines that repeat others."""
 
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import tollens
+from tollens import noise
+from tollens.checker.draws import Draw
+from tollens.checker.form import symbol
+from tollens.checker.patterns import Between
 from tollens.exact import exact_claim
 from tollens.refutation import engine
 from tollens.refutation.inputs import exact_relation
-from tollens.refutation.intervals import _without_rounding
+from tollens.refutation.intervals import _probabilities
+from tollens.refutation.laws import Laws
 from tollens.refutation.program import read_program
 from tollens.relations import as_relation
 from tollens.zoo.programs import get
@@ -20,10 +27,19 @@ def found(function, claim, pair):
     return engine.search(source, exact_claim(claim), relation, "auto", time.monotonic() + 60)
 
 
-def test_rounding_in_the_difference_of_tails_is_no_mass_and_hides_none():
-    p, q = _without_rounding(np.array([2e-16, 0.06, 2e-14]), np.array([0.0, 2e-16, 7e-15]))
-    assert p.tolist() == [0.0, 0.06, 2e-14]
-    assert q.tolist() == [0.0, 0.0, 7e-15]
+def test_the_rounding_in_a_difference_of_tails_is_known():
+    tail = Laws().tail([Draw("laplace", (Fraction(1),))], [], symbol(0))
+    far = [Between(None, Fraction(-30)), Between(Fraction(30), None), Between(None, Fraction(-1))]
+    masses, rounding = _probabilities([(1.0, tail)], far)
+    truth = np.array([np.exp(-30) / 2, np.exp(-30) / 2, np.exp(-1) / 2])
+    assert np.all(np.abs(masses - truth) <= rounding + 1e-15 * truth)
+    assert rounding[0] > masses[0] / 100 and rounding[1] == 0 and rounding[2] < 1e-13
+
+
+def test_of_equal_leaks_the_one_that_is_easy_to_read_is_taken():
+    program = get("L1")
+    best = found(program.function, program.claim, (0, 1))
+    assert best.certificate["witness"]["patterns"] == [{"between": [None, "0"]}]
 
 
 @pytest.mark.parametrize(("key", "epsilon"), [("L4-all", 4.0), ("N3-n5", 2.5), ("L2-eps0.2", 5.0)])
@@ -49,3 +65,20 @@ def test_balls_are_for_normal_draws(key, asked, monkeypatch):
     monkeypatch.setattr(engine, "_ENGINES", {**engine._ENGINES, "balls": balls})
     assert found(program.function, program.claim, program.pair).certificate is None
     assert bool(seen) is asked
+
+
+def in_a_circle(data):
+    a, b, c = data + noise.laplace(1), noise.laplace(1), noise.laplace(1)
+    return a > b, b > c, a > c + 1
+
+
+def without_end(data):
+    while True:
+        data += 1
+    return data
+
+
+@pytest.mark.parametrize("function", [in_a_circle, without_end])
+def test_where_no_event_could_be_weighed_nothing_was_searched(function):
+    best = found(function, tollens.pure(1), (0, 1))
+    assert best.engine is None and best.certificate is None and best.notes

@@ -153,7 +153,7 @@ class TestOutcomes:
         assert "events: no Gaussians" in verdict.notes
 
     def test_an_engine_that_went_through_all_and_saw_nothing(self, searching):
-        searching(Found(notes=("events: nothing",)), Step("events", 2, 2, 0.0))
+        searching(Found(engine="events", notes=("events: nothing",)), Step("events", 2, 2, 0.0))
         verdict = tollens.refute(half_scale, "epsilon=1", neighbours=PAIR)
         assert (verdict.outcome, verdict.reason) == (Outcome.UNREFUTED, Reason.NOT_PROVED)
         assert verdict.evidence == Search(0.0, "events")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tollens.certificate import Certificate, Search
 from tollens.claim import Claim, parse_claim
@@ -108,8 +108,6 @@ def search(
         step = best.last or Step("", 0, len(relation), 0.0)
         so_far = Found(best_epsilon=step.best_epsilon, engine=step.engine or None)
         raise Interrupted(about.verdict(so_far, interrupted=True)) from None
-    if found.engine is None and not found.refusals and best.last is not None:
-        found = replace(found, engine=best.last.engine)  # it went through a pair, and saw nothing
     return about.verdict(found), found
 
 

@@ -33,7 +33,7 @@ def by_balls(task: Task) -> Attempt:
 def _attempt(task: Task, engine: str, *, normal: bool) -> Attempt:
     best: tuple[Candidate, int] | None = None
     refused: Refused | None = None
-    note = ""
+    note, looked = "", False
 
     def value() -> float:
         return 0.0 if best is None else best[0].value
@@ -52,6 +52,7 @@ def _attempt(task: Task, engine: str, *, normal: bool) -> Attempt:
             if isinstance(error, NoIntegral):
                 break
             continue
+        looked = looked or found is not None
         if found is not None and found.value > value():
             best = (found, i)
         broken = best is not None and _implied(task, best[0]) > task.objective.bound
@@ -60,7 +61,9 @@ def _attempt(task: Task, engine: str, *, normal: bool) -> Attempt:
     if best is None:
         if refused is not None:
             raise refused
-        return Attempt(engine, note or "no event is more likely on one side")
+        if looked:
+            return Attempt(engine, note or "no event is more likely on one side", looked=True)
+        return Attempt(engine, note or "no run came to an end within the limits of the search")
     candidate, i = best
     pair = task.pairs[i]
     if normal:

@@ -83,7 +83,8 @@ def _found(attempts: list[Attempt], refused: Refused | None, *, late: bool) -> F
     notes = tuple(f"{each.engine}: {each.note}" for each in attempts if each.note)
     refusals = refused.findings if refused is not None else ()
     if best is None:
-        return Found(notes=notes, refusals=refusals, timed_out=late)
+        looked = next((each.engine for each in attempts if each.looked), None)
+        return Found(engine=looked, notes=notes, refusals=refusals, timed_out=late)
     events = [attempt.event for attempt in made if attempt.event is not None]
     return Found(
         certificate=best.document,

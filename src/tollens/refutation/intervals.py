@@ -26,11 +26,8 @@ _FINE = 1024
 _MOST = 400
 _LEVELS, _LEVEL_STEPS = 3, 6
 _TIE = 1e-9
-_NOISE, _MASS = 1e-14, 1e-9
-"""Differences of tails below the first may be rounding; beside what is above the second, they are.
-
-Taken for a probability on one side only, they would be an infinite leak, or hide one.
-"""
+_ROUNDING = 1e-14
+"""By so much of the larger a difference of two tails may be rounded."""
 
 
 def interval(
@@ -76,21 +73,21 @@ class _Law:
     ) -> Between | None:
         """The interval of largest score; None if all numbers have as large a one."""
         every = [Between(None, None), *(tried if self._laws else _fewer(tried))]
-        p, q = self._probabilities(every)
-        found = score(p, q)
+        (p, less), (q, more) = self._probabilities(every)
+        found = score(np.maximum(p - less, 0.0), q + more)  # as if rounding had helped
         best = float(found.max())
         if not best > found[0] + _TIE:
             return None
         near = [i for i in range(1, len(every)) if found[i] >= best - _TIE]
         return min((every[i] for i in near), key=lambda each: _order(each, center, boxes=boxes))
 
-    def _probabilities(self, every: Sequence[Between]) -> tuple[Array, Array]:
+    def _probabilities(self, every: Sequence[Between]) -> list[tuple[Array, Array]]:
+        """The probabilities on both sides, each with what may be rounding in them."""
         if self._laws:
-            first, second = self._laws
-            return _without_rounding(_probabilities(first, every), _probabilities(second, every))
+            return [_probabilities(laws, every) for laws in self._laws]
         patterns = [placed(self._pattern, self._at, each) for each in every]
-        p, q = (np.array([side.mass(each) for each in patterns]) for side in self._sides)
-        return p, q
+        found = [np.array([side.mass(each) for each in patterns]) for side in self._sides]
+        return [(masses, np.zeros(len(masses))) for masses in found]
 
 
 def _tried(places: Sequence[Fraction], small: Fraction) -> list[Between]:
@@ -128,11 +125,13 @@ def _order(interval: Between, center: Fraction, *, boxes: bool) -> tuple[bool, F
     return bounded != boxes, abs(end - center)
 
 
-def _probabilities(laws: list[tuple[float, Tail | float]], tried: Sequence[Between]) -> Array:
-    """The probability of each interval."""
+def _probabilities(
+    laws: list[tuple[float, Tail | float]], tried: Sequence[Between]
+) -> tuple[Array, Array]:
+    """The probability of each interval, and what may be rounding in it."""
     lows = np.array([-np.inf if each.low is None else float(each.low) for each in tried])
     highs = np.array([np.inf if each.high is None else float(each.high) for each in tried])
-    found = np.zeros(len(tried))
+    found, rounding = np.zeros(len(tried)), np.zeros(len(tried))
     for mass, law in laws:
         if isinstance(law, float):
             found += mass * ((lows <= law) & (law <= highs))
@@ -142,13 +141,10 @@ def _probabilities(laws: list[tuple[float, Tail | float]], tried: Sequence[Betwe
         tails = np.zeros(len(ends))
         tails[finite] = law(ends[finite])
         tails[ends == -np.inf] = law(np.array([-1e6]))[0]
-        found += mass * (tails[: len(lows)] - tails[len(lows) :])
-    return np.maximum(found, 0.0)
-
-
-def _without_rounding(p: Array, q: Array) -> tuple[Array, Array]:
-    """The probabilities on the likely side and on the other, with 0 for what is rounding."""
-    return np.where(p < _NOISE, 0.0, p), np.where((q < _NOISE) & (p > _MASS), 0.0, q)
+        above, beyond = tails[: len(lows)], tails[len(lows) :]
+        found += mass * (above - beyond)
+        rounding += mass * _ROUNDING * np.where(beyond == 0, 0.0, above)
+    return np.maximum(found, 0.0), rounding
 
 
 def _marks(sides: tuple[Side, Side], pattern: Pattern, at: Place) -> set[tuple[Fraction, Fraction]]:

@@ -76,7 +76,7 @@ class Attempt:
 
     `value` is the parameter of the claim's kind that its bounds imply, `epsilon` the epsilon;
     `event` is the event in JSON with its side, where the witness is one. An engine that does not
-    apply says why in `note`.
+    apply says why in `note`. `looked` says that it saw any ends of runs, if only equal ones.
     """
 
     engine: str
@@ -86,4 +86,4 @@ class Attempt:
     pair: Pair | None = None
     document: Json | None = None
     event: Json | None = None
-    late: bool = False
+    looked: bool = False
