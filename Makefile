@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml
 	  { echo "tollens needs Python 3.11 or newer; $(PYTHON) is older: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=23"
-	$(BIN)/python -m pip install --quiet -e ".[libraries,postgres,docs,dev]"
+	$(BIN)/python -m pip install --quiet -e ".[libraries,postgres,z3,docs,dev]"
 	@touch $(STAMP)
 
 demo: $(STAMP)   ## audit six real mechanisms of real libraries

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+_HELPERS = ("runs", "paths", "expectations")
+collect_ignore = [f"{name}.py" for name in _HELPERS]  # no tests, and they import each other
+
 
 def _load(name: str) -> types.ModuleType:
     """A module of this folder, which is no package."""
@@ -22,5 +25,5 @@ def _load(name: str) -> types.ModuleType:
 
 @pytest.fixture(scope="session")
 def oracle():
-    modules = [_load(name) for name in ("runs", "paths", "expectations")]
+    modules = [_load(name) for name in _HELPERS]
     return types.SimpleNamespace(**{k: v for module in modules for k, v in vars(module).items()})
