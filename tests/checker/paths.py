@@ -56,7 +56,7 @@ def at(value, values):
     return tuple(at(v, values) for v in value) if isinstance(value, tuple) else value
 
 
-def ways(text, data, rounds=12, most=600):
+def ways(text, data, rounds=12, most=600, name="f"):
     """Every path, each by itself: nothing is joined and no draw is set aside."""
 
     def recorded(state, frame, arg):
@@ -71,7 +71,7 @@ def ways(text, data, rounds=12, most=600):
             names["$drawn"] = (*names.get("$drawn", ()), event)
         return split
 
-    machine = Machine(compile_text(text, "f"), Limits())
+    machine = Machine(compile_text(text, name), Limits())
     found, waiting = [], [(machine.start(data), 0)]
     with mock.patch.dict(OPERATIONS, {"DRAW": recorded}):
         while waiting:
@@ -111,9 +111,9 @@ def added(a, b):
     return {q: c for q, c in made.items() if c}
 
 
-def agree(rng, text, data, rounds=12, tries=400):
+def agree(rng, text, data, rounds=12, tries=400, name="f"):
     """Every path is a real run, every real run is one path, with the same output."""
-    real, found = runs.Real(text), ways(text, data, rounds)
+    real, found = runs.Real(text, name), ways(text, data, rounds, name=name)
     if not any(d.kind == "gauss" for way in found for d in way.state.draws):
         assert total(found) == {F(0): F(1)}
     for way in found:
@@ -191,11 +191,11 @@ def _pattern(output, interval):
     return Equals(output)
 
 
-def same_law(text, data, rounds=12):
+def same_law(text, data, rounds=12, name="f"):
     """Exactly the same probabilities, whether runs are joined and draws set aside or not."""
     integrator = Integrator()
-    found = ways(text, data, rounds)
-    joined = explore(compile_text(text, "f"), data, Limits(rounds)).paths
+    found = ways(text, data, rounds, name=name)
+    joined = explore(compile_text(text, name), data, Limits(rounds)).paths
     outputs = [way.output for way in found if way.finished]
     wanted = total([way for way in found if not way.finished], integrator)
     assert _weight([p for p in joined if not p.finished], None, integrator) == wanted
