@@ -26,7 +26,7 @@ def test_programs(oracle, key):
     for data in (pair.x, pair.x_prime):
         for rounds in (4, 2) if walk else (12, 7, 4, 2):
             try:
-                oracle.ways(source.text, data, rounds, 150, source.name)
+                oracle.ways(source.text, data, rounds, 40, source.name)
             except oracle.Many:
                 continue
             rng = random.Random(key)
