@@ -5,8 +5,9 @@ import time
 
 import pytest
 
-from tollens.checker import CertificateError, verify
+from tollens.checker import CertificateError, martingale, verify
 from tollens.checker.compiling import compile_text
+from tollens.checker.polynomials import Polynomial, total
 
 NOISE = "from tollens import noise\n"
 LOOP = "    i = 0\n    while i < 60:\n        i += 1\n"
@@ -134,3 +135,34 @@ def test_many_variables_and_literals_are_no_burden():
         + "    return x\n"
     )
     turned_away(text, [{"equals": "1"}], "no expectation", seconds=5)
+
+
+def test_moments_of_long_numbers():
+    text = NOISE + "def f(x):\n    return noise.laplace(3**9900 + x) + noise.laplace(1 / 7**3000)\n"
+    made = certificate(text, [])
+    made["engine"] = "moments"
+    made["witness"] = {"kind": "square", "weights": ["1"], "coefficients": ["1/7"] * 41}
+    made["proof"] = {"kind": "moments"}
+    started = time.monotonic()
+    with pytest.raises(CertificateError, match="takes too long"):
+        verify(made, seconds=SECONDS)
+    assert time.monotonic() - started < 10 * SECONDS
+
+
+class TestIdentities:
+    def test_products_of_long_facts(self, monkeypatch):
+        monkeypatch.setattr(martingale, "MOST_ROOM", 10_000)
+        facts = [
+            total(Polynomial.variable(f"{name}{i}") for i in range(60)) for name in "abcdefghijk"
+        ]
+        obligation = martingale.Obligation("upper", 0, tuple(facts), facts[0])
+        proof = [["0", [i, j], None] for i in range(11) for j in range(i)]
+        with pytest.raises(CertificateError, match="too many products"):
+            martingale.check(obligation, proof)
+
+    def test_weights_with_nothing_in_common(self):
+        fact = Polynomial.variable("a")
+        obligation = martingale.Obligation("upper", 0, (fact,), fact)
+        proof = [[f"1/{10**3000 + i}", [0], None] for i in range(60)]
+        with pytest.raises(CertificateError, match="too many digits"):
+            martingale.check(obligation, proof)

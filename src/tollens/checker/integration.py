@@ -171,12 +171,12 @@ class Integrator:
         return _joined(cuts, parts)
 
     def _product(self, left: Plane, right: Plane) -> Plane:
-        tick()
         made: Plane = {}
         self._terms += len(left) * len(right)
         if self._terms > 100 * MAX_TERMS or len(left) * len(right) > MAX_TERMS:
             raise CertificateError("an integral with too many terms")
         for (i, j, a, b, q), c in left.items():
+            tick()
             for (k, m, d, e, p), f in right.items():
                 key = (i + k, j + m, a + d, b + e, q + p)
                 made[key] = made.get(key, ZERO) + c * f
@@ -239,6 +239,7 @@ def _composed(part: Terms, a: Fraction, b: Fraction, c: Fraction) -> Plane:
     """A part at s = a z + b r + c."""
     made: Plane = {}
     for (k, rate, q), factor in part:
+        tick()
         for i in range(k + 1):
             for j in range(k - i + 1):
                 value = factor * comb(k, i) * comb(k - i, j) * a**i * b**j * c ** (k - i - j)
@@ -256,6 +257,7 @@ def _integral(
 ) -> None:
     """Add the integral over z between two lines `z = alpha + beta r` (None: without end)."""
     for (i, j, a, b, q), c in product.items():
+        tick()
         for power, weight in _antiderivative(i, a):
             for line, sign in ((upper, 1), (lower, -1)):
                 if line is None:

@@ -54,7 +54,7 @@ from tollens.checker.transitions import (
     output_names,
 )
 
-MOST_TERMS, MOST_FACTORS, MOST_FACTS = 50_000, 24, 256
+MOST_TERMS, MOST_FACTORS, MOST_FACTS, MOST_ROOM = 50_000, 24, 256, 1_000_000
 Bounds = tuple[Fraction, Fraction]
 _ONE = Polynomial.constant(1)
 
@@ -265,14 +265,18 @@ def check(obligation: Obligation, proof: object) -> None:
     if len(found) > MOST_FACTS:
         raise CertificateError(f"{obligation.name} has more than {MOST_FACTS} facts")
     products: dict[tuple[int, ...], Polynomial] = {(): _ONE}
+    room = 0
 
     def multiplied(factors: tuple[int, ...]) -> Polynomial:
+        nonlocal room
         if factors not in products:
             products[factors] = multiplied(factors[:-1]) * found[factors[-1]]
+            room += len(products[factors].terms)
+            if room > MOST_ROOM:
+                raise CertificateError(f"the proof of {obligation.name} has too many products")
         return products[factors]
 
-    parts = []
-    for term in _items(proof, f"the proof of {obligation.name}"):
+    def part_of(term: object) -> Polynomial:
         weight, numbers, root = _items(term, "a term", 3)
         factors = [whole(i, "a fact", len(found) - 1) for i in _items(numbers, "factors")]
         if len(factors) > MOST_FACTORS:
@@ -283,8 +287,9 @@ def check(obligation: Obligation, proof: object) -> None:
         part = multiplied(tuple(factors)).scaled(value)
         if root is not None:
             part *= (q := read(root, None)) * q
-        parts.append(part)
-    proved = total(parts)
+        return part
+
+    proved = total(map(part_of, _items(proof, f"the proof of {obligation.name}")))
     if proved not in (obligation.goal, -_ONE):
         raise CertificateError(f"the proof of {obligation.name} is no identity")
 

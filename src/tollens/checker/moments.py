@@ -122,16 +122,24 @@ def moments(law: Mixture, n: int) -> list[Fraction]:
         constant, parts = (
             (number.constant, number.terms) if isinstance(number, Form) else (number, ())
         )
-        known = [constant**k for k in range(n + 1)]
+        known = [_within_time(constant**k) for k in range(n + 1)]
         for i, c in parts:
-            tick()
-            own = [c**k * moment(draws[i], k) for k in range(n + 1)]
+            own = [_within_time(c**k * moment(draws[i], k)) for k in range(n + 1)]
             known = [
                 sum(
-                    (math.comb(k, j) * known[k - j] * own[j] for j in range(k + 1) if own[j]),
+                    (
+                        _within_time(math.comb(k, j) * known[k - j] * own[j])
+                        for j in range(k + 1)
+                        if own[j]
+                    ),
                     Fraction(0),
                 )
                 for k in range(n + 1)
             ]
         total = [t + mass * m for t, m in zip(total, known, strict=True)]
     return total
+
+
+def _within_time(value: Fraction) -> Fraction:
+    tick()
+    return value

@@ -21,7 +21,7 @@ from tollens.checker.errors import CertificateError
 
 Monomial = tuple[str, ...]
 
-MOST_TERMS, MOST_DEGREE, MOST_WORK = 20_000, 40, 10**8
+MOST_TERMS, MOST_DEGREE, MOST_WORK, MOST_BITS = 20_000, 40, 10**8, 200_000
 
 _FACTOR = re.compile(r"([^\W\d]\w*|#\d+)(?:\^([1-9]\d?))?")
 
@@ -64,7 +64,7 @@ class Polynomial:
         for a, p in self.terms.items():
             for b, q in other.terms.items():
                 monomial = tuple(sorted(a + b))
-                sums[monomial] = sums.get(monomial, _ZERO) + p * q
+                sums[monomial] = _plus(sums.get(monomial, _ZERO), p * q)
         if len(sums) > MOST_TERMS or any(len(monomial) > MOST_DEGREE for monomial in sums):
             raise CertificateError("a polynomial of too many terms or too high degree")
         return Polynomial(sums)
@@ -138,9 +138,16 @@ def total(polynomials: Iterable[Polynomial]) -> Polynomial:
     """The sum."""
     sums: dict[Monomial, Fraction] = {}
     for polynomial in polynomials:
+        tick()
         for monomial, c in polynomial.terms.items():
-            sums[monomial] = sums.get(monomial, _ZERO) + c
+            sums[monomial] = _plus(sums.get(monomial, _ZERO), c)
     return Polynomial(sums)
+
+
+def _plus(a: Fraction, b: Fraction) -> Fraction:
+    if a.denominator.bit_length() > MOST_BITS:  # it grows where denominators have nothing in common
+        raise CertificateError("a polynomial with too many digits")
+    return a + b
 
 
 def read(value: object, symbols: Iterable[str] | None) -> Polynomial:
