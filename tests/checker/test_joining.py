@@ -154,6 +154,52 @@ TEXTS = """
         z = noise.laplace(1)
     return n
 
+# a later draw is kept
+    n = noise.laplace(1) > 0
+    z = noise.exponential(1)
+    for i in range(2):
+        x += noise.flip(1/2)
+    return (n, x, z)
+
+# a later draw is kept in a list
+    n = noise.laplace(1) > 0
+    z = [noise.exponential(1), [noise.uniform(0, 1)]]
+    for i in range(2):
+        x += noise.flip(1/2)
+    return (n, x, z)
+
+# a later draw is kept in a tuple and a dictionary
+    n = noise.laplace(1) > 0
+    z = ({'a': noise.exponential(1)}, noise.uniform(0, 2))
+    for i in range(2):
+        x += noise.flip(1/2)
+    return (n, x, z)
+
+# a later draw waits for a call
+    n = noise.laplace(1) > 0
+    return (n, noise.exponential(1) + g(0))
+
+# a later draw was an output
+    n = noise.laplace(1) > 0
+    yield noise.exponential(1)
+    for i in range(2):
+        yield (noise.flip(1/2), n)
+
+# later draws are tied
+    n = noise.laplace(1) > 0
+    z, y, w = noise.uniform(-1, 1), noise.exponential(1), noise.laplace(2)
+    m = y > z
+    k = w > 1
+    for i in range(2):
+        x += noise.flip(1/2)
+    return (n, m, k, y)
+
+# variables of the function that calls
+    n = noise.laplace(1) > 0
+    z = noise.exponential(1)
+    m = g(0)
+    return (n, m, z)
+
 # live only on one way
     z = noise.laplace(1)
     n = noise.flip(1/2)
@@ -174,7 +220,7 @@ PROGRAMS = {
 def test_laws(oracle, name):
     rounds = 5 if "while" in PROGRAMS[name].partition("def f(")[2] or "g(" in name else 12
     if "call" in name:
-        rounds = 7
+        rounds = 6
     oracle.same_law(PROGRAMS[name], F(2), rounds)
 
 

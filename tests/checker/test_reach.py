@@ -112,7 +112,7 @@ TEXT = """
 def g(t):
     return 7 - t
 
-def f(x):
+def h(x):
     t, u, v, d, flag, best = 0, 1, [3], {{0: 2}}, True, None
     p = [noise.laplace(1)]
     z = p[0]
@@ -122,14 +122,20 @@ def f(x):
         {body}
     z = p[0]
     return {output}
+
+def f(x):
+    t, u = x, -x
+    return {called}
 """
+CALLED = ("h(x)", "7 - h(x)", "h(x) + h(x)", "h(u) / 2 - t")
 
 
 @pytest.mark.parametrize("body", ADVERSARIAL)
 def test_adversarial_loops(oracle, body):
     for i, output in enumerate(RETURNS):
         test = ("noise.flip(2/3)", "t < 4 and noise.flip(2/3)", "x > t + noise.laplace(1)")[i % 3]
-        text = HEAD + TEXT.format(test=test, body=body, output=output)
+        called = CALLED[i % len(CALLED)]
+        text = HEAD + TEXT.format(test=test, body=body, output=output, called=called)
         sound(oracle, text, F(2), rounds=(1, 2), more=3)
 
 
@@ -144,6 +150,14 @@ BOUNDED = {
     ("x = x + noise.laplace(1); t += 1", "t", "x > 0"): [(F(2), None)],
     ("t += 0", "t", "noise.flip(2/3)"): [(F(0), F(0))],
 }
+
+
+def test_a_loop_that_is_called(oracle):
+    text = HEAD + (
+        "def h(x):\n    t = 5\n    while noise.flip(2/3):\n        t += x\n    return 2 * t\n\n"
+        "def f(x):\n    t = 1\n    return t - h(x)\n"
+    )
+    assert set(sound(oracle, text, F(2), rounds=(3,))) == {(None, F(-17))}
 
 
 @pytest.mark.parametrize(("body", "output", "test"), BOUNDED)

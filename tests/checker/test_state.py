@@ -92,7 +92,8 @@ def test_keys_are_equal_for_states_that_go_on_alike():
     for a, b in ((F(1), True), (F(0), False), (F(1), "1"), (None, False), ((), None), (Z, F(0)),
                  ([], ()), ({}, []), ([F(1)], [F(2)]), ([F(1)], [True]),
                  ({"k": F(1)}, {"k": True}),
-                 ({F(1): "a"}, {True: "a"}), ((F(1), F(2)), ((F(1), F(2)),)), (Z, (Z,))):  # fmt: skip
+                 ({F(1): "a"}, {True: "a"}), ((F(1), F(2)), ((F(1), F(2)),)),
+                 (Z, (Z,))):  # fmt: skip
         assert key(lambda run, a=a: {"x": run.given(a)}) != key(
             lambda run, b=b: {"x": run.given(b)}
         )
