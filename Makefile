@@ -15,12 +15,13 @@ help:            ## this list
 
 setup: $(STAMP)  ## make .venv and install tollens with all that tests and docs need
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml .ci/constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "tollens needs Python 3.11 or newer; $(PYTHON) is older: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=23"
-	$(BIN)/python -m pip install --quiet -e ".[libraries,postgres,z3,docs,dev]"
+	$(BIN)/python -m pip install --quiet -c .ci/constraints.txt \
+	  -e ".[libraries,opacus,jax,parquet,postgres,z3,docs,dev]"
 	@touch $(STAMP)
 
 demo: $(STAMP)   ## audit six real mechanisms of real libraries

@@ -1,0 +1,1 @@
+"""Audit private training with JAX while it trains."""

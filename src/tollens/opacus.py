@@ -1,0 +1,1 @@
+"""Audit private training with Opacus while it trains."""
