@@ -55,12 +55,16 @@ def audit(screen: Screen, options: dict[str, object]) -> int:
 
     TARGET is "path/file.py::name" or "package.module:name"; the claim and the neighbours may
     stand in the file (@tollens.promise) or be given here. All pairs of inputs share one alpha and
-    one budget. A file of evidence as TARGET is scored again.
+    one budget. A file of evidence as TARGET is scored again. A file of canary scores as TARGET
+    (.csv, .parquet or .npy) is audited as it is; it needs --claim.
     """
     from tollens.auditing import command
     from tollens.request import Request
+    from tollens.training import score_command
 
-    if str(options["target"]).endswith(".json"):
+    if score_command.is_scores(str(options["target"])):
+        verdict = score_command.audit_file(options, audit_settings(options))
+    elif str(options["target"]).endswith(".json"):
         verdict = command.rescore_file(Path(str(options["target"])))
     else:
         verdict = command.audit_target(

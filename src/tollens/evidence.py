@@ -19,6 +19,8 @@ from tollens.serial import number_from_json, whole_from_json
 
 Json = dict[str, object]
 
+_COUNTED = {"scores": "pairs of scores", "one-run": "canaries of one run"}
+
 
 class Evidence(Protocol):
     """What every kind of evidence says; `grade` names the kind."""
@@ -79,9 +81,11 @@ class Wealth:
         )
 
     def words(self, pairs: int) -> str:
-        """What it came to on so many pairs of runs."""
+        """What it came to on so many pairs of runs (of scores, or canaries, where those count)."""
+        seen = pairs if self.method != "one-run" or not self.curve else self.curve[-1][0]
         return (
-            f"wealth x {_times(self.log_e_value)} after {pairs:,} pairs of runs "
+            f"wealth x {_times(self.log_e_value)} after {seen:,} "
+            f"{_COUNTED.get(self.method, 'pairs of runs')} "
             f"(refuted at x {up(math.exp(min(self.threshold, 700.0)))})"
         )
 

@@ -36,6 +36,10 @@ class Reason(Enum):
         "the budget is spent and the claim is not refuted; this does not show that it holds: a "
         "larger budget or a worse pair of neighbours may still refute it"
     )
+    SCORES_SPENT = (
+        "all scores are looked at and the claim is not refuted; this does not show that it holds: "
+        "more scores, or those of a stronger attack, may still refute it"
+    )
     INTERRUPTED = "interrupted before the budget was spent; the claim is not refuted so far"
     TOO_FEW_PAIRS = (
         "too few pairs were seen for even the plainest leak to be refuted; run more pairs"

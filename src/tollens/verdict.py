@@ -42,6 +42,14 @@ ASSUMPTIONS_OF_PROOFS = (
 )
 """What must hold for a verdict on a program text, printed with each."""
 
+ASSUMPTIONS_OF_SCORES = {
+    "scores": "the claim binds what one score is made from, and each row of scores was drawn "
+    "independently of all others",
+    "one-run": "the claim binds the training run for one canary more or less, and each canary was "
+    "included by a fair coin of its own that nothing else looked at",
+}
+"""What must hold for a verdict on a file of scores, by the method of its evidence."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -158,8 +166,10 @@ class Verdict:
         if self.detectable_excess is not None and not self.refuted:
             rows.append(("power", self.power_text()))
         rows.append(("pair", self._pair_text()))
-        rows.append(("looked at", "values, types, lengths, exceptions; not the bits of floats"))
-        rows.append(("assumed", ASSUMPTIONS))
+        scored = ASSUMPTIONS_OF_SCORES.get(self.evidence.method)
+        whole = "values, types, lengths, exceptions; not the bits of floats"
+        rows.append(("looked at", whole if scored is None else "the scores, and nothing else"))
+        rows.append(("assumed", scored or ASSUMPTIONS))
         rows.append(("reason", self.reason.value))
         rows.extend(("note", note) for note in self.notes)
         rows.append(("replay", self._replay_text()))
@@ -215,6 +225,8 @@ class Verdict:
     def _replay_text(self) -> str:
         if isinstance(self.evidence, Alarm):
             return "every step has a seed of its own; the history of the series has them"
+        if self.evidence.method in ASSUMPTIONS_OF_SCORES:
+            return f"the same scores again with seed={self.seed}; the runs behind them are not run"
         if self.replayable and self.seed is not None:
             return f"the same runs again with seed={self.seed}"
         return (
