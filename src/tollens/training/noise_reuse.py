@@ -149,7 +149,8 @@ class Memory:
         direction = _direction(vector[self._chosen])
         if direction is None:
             return np.zeros(0)
-        return np.einsum("ij,j->i", self._ring[: min(self._added, STEPS)], direction)
+        kept = self._ring[: min(self._added, STEPS)]
+        return np.asarray(np.einsum("ij,j->i", kept, direction))
 
 
 class Found(NamedTuple):
