@@ -124,17 +124,14 @@ def test_each_bet_on_shared_records_has_expectation_one(n, a, b):
     assert np.logaddexp.reduce(logs) == pytest.approx(alone, abs=1e-9)
 
 
-@pytest.mark.parametrize("alpha", [0.05, 0.2])
 @pytest.mark.parametrize(
-    ("n", "q", "steps", "runs"),
-    [(1797, 8 / 1797, 30, 500), (20, 0.3, 30, 500), (2, 0.5, 40, 500), (500, 0.001, 30, 500)],
+    ("n", "q", "steps"), [(1797, 8 / 1797, 30), (20, 0.3, 30), (2, 0.5, 40), (500, 0.001, 30)]
 )
-def test_poisson_samples_are_rarely_called_anything_else(n, q, steps, runs, alpha):
-    rng = np.random.default_rng(n)
-    alarms = sum(
-        max(fed(poisson(rng, steps, n, q), n, q)[1]) >= -math.log(alpha) for _ in range(runs)
-    )
-    assert alarms <= chance(runs, alpha)
+def test_poisson_samples_are_rarely_called_anything_else(n, q, steps):
+    rng, runs = np.random.default_rng(n), 1000
+    highest = np.array([max(fed(poisson(rng, steps, n, q), n, q)[1]) for _ in range(runs)])
+    for alpha in (0.05, 0.2):
+        assert np.sum(highest >= -math.log(alpha)) <= chance(runs, alpha)
 
 
 @pytest.mark.parametrize(("n", "q"), [(1797, 8 / 1797), (50_000, 0.01)])
