@@ -205,12 +205,13 @@ class Verdict:
         )
 
     def power_text(self) -> str:
-        """What leak these pairs would have refuted, in words."""
+        """What leak these pairs (or canaries) would have refuted, in words."""
         excess = self.detectable_excess
         if excess is None or not math.isfinite(excess):
             return "no leak, however large, would have been refuted nine times in ten"
+        those = "canaries" if self.evidence.method == "one-run" else "pairs"
         return (
-            f"for a two-valued output (randomised response) these pairs would have refuted "
+            f"for a two-valued output (randomised response) these {those} would have refuted "
             f"epsilon = {up(excess)} or more nine times in ten"
         )
 
@@ -226,7 +227,7 @@ class Verdict:
         if isinstance(self.evidence, Alarm):
             return "every step has a seed of its own; the history of the series has them"
         if self.evidence.method in ASSUMPTIONS_OF_SCORES:
-            return f"the same scores again with seed={self.seed}; the runs behind them are not run"
+            return f"the same scores again with seed={self.seed}; no run is made again"
         if self.replayable and self.seed is not None:
             return f"the same runs again with seed={self.seed}"
         return (

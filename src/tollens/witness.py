@@ -16,6 +16,7 @@ Json = dict[str, object]
 class Witness:
     """An event that is too likely on one side, as the bets saw it.
 
+    Of kind "event" it is about outputs, of kind "canaries" about the scores of canaries of one run.
     `likely_under` is "x" or "x_prime"; the frequencies are those of all pairs looked at, and
     (`epsilon`, `delta`) is the inequality of the claim that the event speaks against. The
     certified statement is the verdict's, not the difference of these frequencies.
@@ -35,6 +36,11 @@ class Witness:
 
     def describe(self) -> str:
         """The event and how often it was seen on both sides."""
+        if self.kind == "canaries":
+            return (
+                f"{self.text}: {_percent(self.frequency_x)} of the canaries that were in, "
+                f"{_percent(self.frequency_x_prime)} of those that were out"
+            )
         return (
             f"{self.text}: {_percent(self.frequency_x)} of runs on x, "
             f"{_percent(self.frequency_x_prime)} on x'"

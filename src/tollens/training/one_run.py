@@ -76,6 +76,7 @@ UNFAIR = 1e-9
 _DELTA_SHARE = 0.5
 _LARGEST_EPSILON = 60.0
 _LEAST = 1e-9
+_ROUNDING = 1e-13
 _CHUNK = 4096
 _CURVE_GROWTH = 1.05
 
@@ -222,10 +223,15 @@ def tested_at(claim: Claim, canaries: int, alpha: float) -> Tested | None:
     True
     """
 
-    def term(epsilon: float) -> float:
-        return delta_term(canaries, epsilon, claim.delta(epsilon), ordered=claim.ordered)
+    def implied(epsilon: float) -> float:
+        if epsilon == start and claim.leak_delta is not None:
+            return claim.leak_delta
+        return 0.0 if claim.leak_delta == 0 else min(1.0, claim.delta(epsilon) + _ROUNDING)
 
-    start = 0.0 if claim.leak_delta is None else claim.promises()[0].epsilon
+    def term(epsilon: float) -> float:
+        return delta_term(canaries, epsilon, implied(epsilon), ordered=claim.ordered)
+
+    start = _start(claim)
     room = _DELTA_SHARE * alpha
     low, high = start, start
     while term(high) > room:
@@ -237,7 +243,7 @@ def tested_at(claim: Claim, canaries: int, alpha: float) -> Tested | None:
             middle = (low + high) / 2
             low, high = (middle, high) if term(middle) > room else (low, middle)
     spent = term(high)
-    return Tested(high, claim.delta(high), spent, alpha - spent)
+    return Tested(high, implied(high), spent, alpha - spent)
 
 
 def log_factors(forecast: Array, bits: Bits, epsilon: float, *, ordered: bool = False) -> Array:
@@ -268,11 +274,11 @@ def forecasts(scores: Array, included: Bits, order: NDArray[np.intp]) -> Array:
     ranks = (rankdata(scores) - 0.5) / m
     bits = np.asarray(included, dtype=np.bool_)[order]
     x, ranks = ndtri(ranks)[order], ranks[order]
-    shares, weights = _histogram(ranks, bits), _log_weights()
+    shares, weights = _histogram(ranks, bits), log_prior()
     found, past = np.empty(m), weights.copy()
     for start in range(0, m, _CHUNK):
         part = slice(start, start + _CHUNK)
-        chances = np.column_stack([_curves_and_steps(x[part]), shares[part]])
+        chances = np.column_stack([expert_chances(x[part]), shares[part]])
         np.clip(chances, _LEAST, 1 - _LEAST, out=chances)
         gains = np.log(np.where(bits[part, None], chances, 1 - chances))
         total = np.cumsum(gains, axis=0) + past
@@ -372,8 +378,8 @@ def _too_dear(claim: Claim, m: int, alpha: float) -> str:
 
 
 @lru_cache(maxsize=1)
-def _log_weights() -> Array:
-    """The logs of the prior weights, in the order of the columns of the experts."""
+def log_prior() -> Array:
+    """The logs of the prior weights of the experts; the last one is the histogram's."""
     rising = np.full(len(_SLOPES) * len(_CENTRES), 1.0)
     curves = np.concatenate([(1 - _FALLING) * rising, _FALLING * rising])
     steps = np.ones(3 * len(_EDGES) * len(_HEIGHTS))
@@ -385,8 +391,8 @@ def _log_weights() -> Array:
     return np.asarray(np.log(weights))
 
 
-def _curves_and_steps(x: Array) -> Array:
-    """What the curves and the steps give as the chance of membership, (n, experts)."""
+def expert_chances(x: Array) -> Array:
+    """The chances of membership that curves and steps give at a normal score x, (n, experts)."""
     slopes = np.repeat(_SLOPES, len(_CENTRES))
     centres = np.tile(_CENTRES, len(_SLOPES))
     rising = expit(slopes * (x[:, None] - centres))

@@ -27,6 +27,7 @@ from tollens.training.fixed_size import (
     threshold_bound,
 )
 from tollens.training.one_run import OneRun, one_run
+from tollens.training.one_run_power import detectable_excess
 from tollens.training.score_files import CanaryScores, PairScores, Scores, read_scores
 from tollens.verdict import Outcome, Reason, Verdict
 from tollens.versions import versions
@@ -188,8 +189,13 @@ def _canaries(
             f"bet against epsilon = {found.epsilon:.4g}, delta = {found.delta:.3g}, which the "
             f"claim implies; delta takes {found.delta_term:.2g} of alpha"
         )
-    outcome = Outcome.REFUTED if found.refuted else Outcome.UNREFUTED
-    reason = Reason.WEALTH_REACHED if found.refuted else Reason.SCORES_SPENT
+    outcome, reason, excess = Outcome.UNREFUTED, Reason.SCORES_SPENT, None
+    if found.refuted:
+        outcome, reason = Outcome.REFUTED, Reason.WEALTH_REACHED
+    elif read.scores.min() == read.scores.max():
+        outcome, reason = Outcome.UNDECIDED, Reason.EQUAL_CONSTANTS
+    else:
+        excess = detectable_excess(claim, alpha, len(read))
     return Verdict(
         outcome=outcome,
         reason=reason,
@@ -216,7 +222,7 @@ def _canaries(
         seed=seed,
         replayable=False,
         seconds=0.0,
-        detectable_excess=None,
+        detectable_excess=excess,
         versions=versions(),
         notes=tuple(notes),
     )
@@ -237,7 +243,7 @@ def _witness(read: CanaryScores, found: OneRun) -> Witness:
     p, q = (inside[best], outside[best]) if high else (1 - inside[best], 1 - outside[best])
     return Witness(
         f"score >= {cut}" if high else f"score < {cut}",
-        "x", float(p), float(q), found.epsilon, found.delta,
+        "x", float(p), float(q), found.epsilon, found.delta, "canaries",
     )  # fmt: skip
 
 
