@@ -80,7 +80,7 @@ class Watch:
             raise UsageError("this optimizer is watched already; leave that block first")
         setattr(self.optimizer, _PATCHED, self)
         self._pre_step = self.optimizer.pre_step
-        self.optimizer.pre_step = self._step
+        self._put_back = _stand_in(self.optimizer, "pre_step", self._step)
         self._tap.attach()
         return self
 
@@ -91,7 +91,7 @@ class Watch:
         trace: TracebackType | None,
     ) -> bool:
         self._tap.detach()
-        del self.optimizer.pre_step
+        self._put_back()
         delattr(self.optimizer, _PATCHED)
         if self._settings.close is not None:
             self._settings.close()
@@ -263,11 +263,11 @@ class _Tap:
     def attach(self) -> None:
         """Stand around the optimiser's `add_noise`."""
         self._add_noise = self.optimizer.add_noise
-        self.optimizer.add_noise = self._noise
+        self._put_back = _stand_in(self.optimizer, "add_noise", self._noise)
 
     def detach(self) -> None:
         """Leave the optimiser as it was."""
-        del self.optimizer.add_noise
+        self._put_back()
 
     @torch.no_grad()
     def replay(self, samples: list[Any]) -> None:
@@ -429,6 +429,20 @@ def _cpu_draws() -> Iterator[None]:
         yield
     finally:
         torch.set_rng_state(state)
+
+
+def _stand_in(owner: object, name: str, method: Callable[..., object]) -> Callable[[], None]:
+    """Put a method in the place of the owner's; returns what puts the old state back."""
+    own = vars(owner).get(name)
+    setattr(owner, name, method)
+
+    def put_back() -> None:
+        if own is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, own)
+
+    return put_back
 
 
 def _refuse(optimizer: object, engine: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,25 +152,15 @@ class StepAudit:
             self._progress(self)
 
     def add(self, finding: Finding) -> None:
-        """Keep a finding of the framework's pieces; of each part and level the first one is kept.
-
-        The text of a warning that comes again is brought up to date.
-        """
+        """Keep a finding; one that comes again keeps the step at which it showed first."""
         key = (finding.part, finding.level)
-        if key not in self._found or finding.level == "warning":
-            first = self._found[key].step if key in self._found else finding.step
-            self._found[key] = Finding(
-                finding.part, finding.level, first, finding.text, finding.assumes,
-                finding.log_e_value,
-            )  # fmt: skip
+        first = self._found[key].step if key in self._found else finding.step
+        self._found[key] = replace(finding, step=first)
 
     def _fault(self, part: Part) -> None:
-        key = (part.name, "fault")
-        if key not in self._found:
-            value = part.log_e_value
-            self._found[key] = Finding(
-                part.name, "fault", self.steps, part.words(), part.assumes, value
-            )
+        """Keep that a part won, in words that say what is known by now."""
+        value = part.log_e_value
+        self.add(Finding(part.name, "fault", self.steps, part.words(), part.assumes, value))
 
     def _log_stakes(self) -> Array:
         """The log wealth of each part, its stake included, shape (parts,)."""
