@@ -8,6 +8,7 @@ import pytest
 from tollens.checker import CertificateError, martingale, verify
 from tollens.checker.compiling import compile_text
 from tollens.checker.polynomials import Polynomial, total
+from tollens.checker.state import MAX_ROOM, State
 
 NOISE = "from tollens import noise\n"
 LOOP = "    i = 0\n    while i < 60:\n        i += 1\n"
@@ -69,12 +70,36 @@ MUCH = {
     + "}\n"
     + "    s += noise.discrete(d)\n" * 100
     + "    return s\n",
+    "quotients rounded down": "def f(x):\n    d = 1 / 2**9999\n    y = 1\n"
+    + "    y = y // d\n" * 9
+    + "    return y\n",
 }
 
 
 @pytest.mark.parametrize("text", MUCH.values(), ids=MUCH)
 def test_much(text):
     turned_away(text, [{"equals": "1"}], "more data|too many|too long")
+
+
+SPLIT = {
+    "choices with many lists": NOISE
+    + f"def g(x): return [{'[],' * 9000}]\n"
+    + f"def f(x):\n    t = [{'g(x),' * 9}]\n    return noise.discrete({{"
+    + ", ".join(f"{i}: 1/80" for i in range(80))
+    + "})\n",
+    "splits with many lists": NOISE
+    + f"def g(x): return [{'[],' * 9000}]\n"
+    + f"def f(x):\n    t = [{'g(x),' * 9}]\n"
+    + f"    return [{'noise.laplace(1) > x,' * 80}]\n",
+}
+
+
+@pytest.mark.parametrize("text", SPLIT.values(), ids=SPLIT)
+def test_runs_that_split_off_with_much(text, monkeypatch):
+    copied, copy = [], State.copy
+    monkeypatch.setattr(State, "copy", lambda run: copied.append(run.cells) or copy(run))
+    turned_away(text, [{"equals": "1"}], "more data", seconds=9 * SECONDS)
+    assert sum(copied[:-1]) <= MAX_ROOM
 
 
 LONG = {

@@ -96,6 +96,7 @@ REFUSED = {
     "infinity": "def f(x): return 1e400\n",
     "nothing": "def f(x): return 1e-399\n",
     "another encoding": "# coding: utf-7\ndef f(x): return 1\n",
+    "another encoding in the second line": "#\v\f\x1c\n# coding: utf-7\ndef f(x): return 1\n",
     # what raises
     "a range in steps of 0": "def f(x): return list(range(1, 2, 0))\n",
     "a very long range": "def f(x): return len(range(10**30))\n",

@@ -32,7 +32,7 @@ def compile_text(text: str, name: str) -> Program:
     """
     if len(text) > MAX_TEXT:
         raise Refused([Refusal(1, f"the text has more than {MAX_TEXT} characters", "")])
-    if any(map(_ENCODED.match, text.splitlines()[:2])):
+    if any(map(_ENCODED.match, (*text.split("\n")[:2], *text.splitlines()[:2]))):
         raise Refused([Refusal(1, "an encoding that is named", "save the file as UTF-8")])
     try:
         with warnings.catch_warnings():

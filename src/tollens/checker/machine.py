@@ -22,7 +22,7 @@ from tollens.checker.operations import MISSING, OPERATIONS, checked
 from tollens.checker.program import LIBRARY, Instruction, Program
 from tollens.checker.reach import CLOSED, Reach
 from tollens.checker.retiring import Reached, path, retire
-from tollens.checker.state import TOO_MUCH, Content, Frame, Key, State, Value
+from tollens.checker.state import MAX_ROOM, TOO_MUCH, Content, Frame, Key, State, Value
 from tollens.checker.values import Fault, nodes
 
 
@@ -283,8 +283,10 @@ class Machine:
     def run(self, state: State, stops: Callable[[object], bool]) -> Iterator[tuple[State, object]]:
         """Run to heads at which `stops` holds (output `RUNNING`) and to ends (their output)."""
         waiting = [state]
+        room = state.own  # of those that wait
         while waiting:
             current = waiting.pop()
+            room -= current.own
             while current.mass:
                 frame = current.frames[-1]
                 instruction = frame.code[frame.at]
@@ -301,7 +303,11 @@ class Machine:
                     if instruction.op == "RETURN" and len(current.frames) == 1:
                         yield current, self._output(current)
                         break
-                    waiting += self._step(current, frame, instruction)
+                    for split in self._step(current, frame, instruction):
+                        waiting.append(split)
+                        room += split.own
+                    if room > MAX_ROOM:
+                        raise Fault(TOO_MUCH)
                 except Fault as fault:
                     raise _refused(current, str(fault)) from None
 

@@ -10,7 +10,7 @@ from tollens.checker.clock import tick
 from tollens.checker.draws import Draw
 from tollens.checker.form import Form, plus, scaled, symbol
 from tollens.checker.program import NOISE
-from tollens.checker.state import Frame, State, Value, short
+from tollens.checker.state import MAX_ROOM, TOO_MUCH, Frame, State, Value, short
 from tollens.checker.values import (
     MAX_ITEMS,
     Fault,
@@ -439,6 +439,8 @@ def _masses(state: State, value: Value) -> list[tuple[Value, Fraction]]:
 def _choose(state: State, masses: list[tuple[Value, Fraction]]) -> list[State]:
     """The run goes on with the first value that has a chance, new runs with the others."""
     (value, mass), *others = [(value, mass) for value, mass in masses if mass > 0]
+    if len(others) * state.own > MAX_ROOM:
+        raise Fault(TOO_MUCH)
     split = []
     for other, chance in others:
         copy = state.copy()

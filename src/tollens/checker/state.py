@@ -22,6 +22,9 @@ MAX_NODES = 200_000
 MAX_CELLS = 1_000_000
 """Items of all lists and dictionaries of a state."""
 
+MAX_ROOM = 10_000_000
+"""Values of all runs that split off and wait."""
+
 MAX_BITS = 100_000
 """The length of a probability."""
 
@@ -68,6 +71,13 @@ class State:
         return (
             self.cells + self.nodes + len(self.draws) + len(self.constraints) + 10 * len(self.spent)
         )
+
+    @property
+    def own(self) -> int:
+        """About how many values a copy of it has for itself."""
+        named = sum(len(frame.names) for frame in self.frames)
+        known = len(self.draws) + len(self.constraints) + len(self.spent)
+        return self.cells + len(self.stack) + named + known
 
     def copy(self) -> State:
         """A run that goes on by itself."""

@@ -110,7 +110,7 @@ def arithmetic(op: str, left: object, right: object) -> Fraction | Form:
     if op == "/":
         return _bounded(scaled(a, 1 / divisor))
     dividend = exact(a, f"the left side of {op}")
-    return Fraction(dividend // divisor) if op == "//" else dividend % divisor
+    return _bounded(Fraction(dividend // divisor) if op == "//" else dividend % divisor)
 
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
