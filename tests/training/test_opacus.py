@@ -282,6 +282,19 @@ class TestFaults:
             assert (value <= 1 + 1e-4) == fine
             assert w.broken != fine
 
+    def test_inputs_that_are_checked_before_the_first_step_leave_the_rate_to_the_accountant(self):
+        setup = Setup()
+        x, y = torch.ones(2, FEATURES), torch.zeros(2, dtype=torch.int64)
+        with tollens.opacus.watch(setup.optimizer, setup.engine) as w:
+            w._tap.input_sensitivity = lambda *_: 3.0
+            w.check_inputs(setup.model, lambda _: None, (x[:1], y[:1]), (x, y))
+            assert [f.part for f in w.findings] == ["input sensitivity"] and w.broken
+            setup.step_all(3)
+        report = w.report()
+        assert [(f.part, f.step) for f in report.findings] == [("input sensitivity", 0)]
+        assert "sampling" in {part.name for part in report.parts}
+        assert report.run.points[-1][1] == pytest.approx(report.run.printed)
+
 
 class TestReport:
     def test_says_what_was_read_from_the_engine(self):

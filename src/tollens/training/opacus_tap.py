@@ -73,6 +73,7 @@ class Watch:
         self._tap = _Tap(optimizer, settings.seed)
         self._rows = 0
         self._steps = 0
+        self._early: list[Finding] = []
         self._counted = counted(privacy_engine)
 
     def __enter__(self) -> Watch:
@@ -129,8 +130,9 @@ class Watch:
             account=account,
         )
         found = batch_size_finding(optimizer, size, rate, private=self._private_size)
-        if found is not None:
-            self.audit.add(found)
+        for finding in (found, *self._early):
+            if finding is not None:
+                self.audit.add(finding)
 
     def _read(self, looked: bool, batch_size: int | None) -> None:
         """Score what the step told, and compare it with what the accountant wrote down."""
@@ -184,12 +186,12 @@ class Watch:
     @property
     def broken(self) -> bool:
         """Whether anything is known to be broken: refuted, or a fault found without chance."""
-        return self.audit is not None and self.audit.broken
+        return bool(self._early) if self.audit is None else self.audit.broken
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What is not as promised, faults first."""
-        return () if self.audit is None else self.audit.findings
+        return tuple(self._early) if self.audit is None else self.audit.findings
 
     @property
     def mu_lower(self) -> float:
@@ -224,16 +226,16 @@ class Watch:
         are put back.
         """
         value = self._tap.input_sensitivity(model, backward, batch, with_record)
-        if self.audit is None:
-            self._start()
-        if self.audit is not None and not value <= 1.0 + 1e-4:
+        if not value <= 1.0 + 1e-4:
             text = (
                 f"one record more in the batch changes the clipped sum by {value:.5g} C, the "
                 "promise is at most 1 C: a layer mixes the records of a batch"
             )
-            self.audit.add(
-                Finding("input sensitivity", "fault", self._steps, text, "the replay is exact")
-            )
+            found = Finding("input sensitivity", "fault", self._steps, text, "the replay is exact")
+            if self.audit is None:  # the accountant knows its rate after the first step only
+                self._early.append(found)
+            else:
+                self.audit.add(found)
         return value
 
 
