@@ -71,6 +71,19 @@ FAULTS = {
 }
 
 
+class TestParts:
+    def test_the_stake_is_theirs_alone(self):
+        (part,) = StepAudit(1.0, parts=["projection"]).report().parts
+        assert (part.name, part.share) == ("projection", 1.0)
+        (part,) = StepAudit(1.0, method="mmd", parts=["projection"]).report().parts
+        assert part.name == "kernel"
+
+    @pytest.mark.parametrize("parts", [[], ["noise"], ["sampling"]])
+    def test_names_that_there_are_not(self, parts):
+        with pytest.raises(UsageError, match="parts"):
+            StepAudit(1.0, parts=parts)
+
+
 class TestFaults:
     @pytest.mark.parametrize("part", FAULTS)
     def test_each_is_found_by_its_part_within_its_steps(self, part):

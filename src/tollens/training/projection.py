@@ -105,8 +105,10 @@ class Projection:
     def mu_lower(self, alpha: float) -> float:
         """A lower bound for mu, valid at every time at once with error probability alpha.
 
-        0 as long as nothing is rejected. It never decreases.
+        0 as long as nothing is rejected, or if alpha is 0. It never decreases.
         """
+        if alpha <= 0:
+            return 0.0
         rejected = self._most[1:] >= -np.log(alpha)
         reached = len(rejected) if rejected.all() else int(np.argmin(rejected))
         return float(MU_GRID[reached - 1]) if reached else 0.0

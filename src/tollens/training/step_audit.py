@@ -31,6 +31,10 @@ SHARES = {"projection": 0.4, "kernel": 0.4, "noise scale": 0.4, "noise reuse": 0
 """The stake of each part; those of the parts in use are scaled to sum to 1."""
 
 
+PARTS = ("projection", "noise scale", "noise reuse", "sampling")
+"""The pieces of a step that are bet on."""
+
+
 class StepAudit:
     """Bets, step by step, that private training is not what its accountant assumes.
 
@@ -63,15 +67,19 @@ class StepAudit:
         alpha: float = 0.01,
         delta: float = 1e-5,
         method: str = "projection",
+        parts: Sequence[str] | None = None,
         name: str = "training",
         account: RunAccount | None = None,
         progress: Callable[[StepAudit], None] | None = None,
     ) -> None:
         """`account` is what composes steps; `progress` is called after each step.
 
+        `parts` names the pieces that are bet on, where not all can be: a stake on one whose
+        numbers never come is lost. "projection" stands for the kernel audit too.
+
         Raises `UsageError` with all problems of the settings at once.
         """
-        findings = _findings(noise_multiplier, alpha, delta, method)
+        findings = _findings(noise_multiplier, alpha, delta, method) + _part_findings(parts)
         if (records is None) != (rate is None):
             findings.append("records and rate say together how batches are sampled; give both")
         made = collect(findings, lambda: _claim(claim, noise_multiplier)) if not findings else None
@@ -87,8 +95,14 @@ class StepAudit:
         self.projection = Projection(made, scale=self.noise_multiplier)
         self.noise = NoiseScale(alpha)
         first = self.projection if method == "projection" else KernelScores(made)
-        parts: list[Part] = [first, self.noise, NoiseReuse()]
-        self.parts: tuple[Part, ...] = tuple(parts if sampling is None else [*parts, sampling])
+        all_parts: list[Part] = [first, self.noise, NoiseReuse()]
+        all_parts += [] if sampling is None else [sampling]
+        used = PARTS if parts is None else tuple(parts)
+        self.parts: tuple[Part, ...] = tuple(
+            part for part in all_parts if part.name in used or (part is first and PARTS[0] in used)
+        )
+        if not self.parts:
+            raise UsageError("parts names sampling alone; then records and rate must be given")
         given = np.array([SHARES[part.name] for part in self.parts])
         self._shares: Array = given / given.sum()
         self.steps = 0
@@ -196,7 +210,7 @@ class StepAudit:
     @property
     def mu_lower(self) -> float:
         """A lower bound for the mu of a step; nothing is assumed; right at all times at once."""
-        return self.projection.mu_lower(self.alpha * float(self._shares[0]))
+        return self.projection.mu_lower(self.alpha * self._share_of(self.projection))
 
     @property
     def mu_lower_normal(self) -> float:
@@ -204,8 +218,13 @@ class StepAudit:
 
         The sensitivity that was seen over an upper bound of the noise's standard deviation.
         """
-        ratio = self.noise.ratio_upper(self.alpha * float(self._shares[1]))
+        share = self._share_of(self.noise)
+        ratio = self.noise.ratio_upper(self.alpha * share) if share else math.inf
         return math.inf if ratio == 0 else 1.0 / (ratio * self.noise_multiplier)
+
+    def _share_of(self, part: Part) -> float:
+        """The stake of a part: what its own lower bound may spend of alpha; 0 if not in use."""
+        return float(sum(s for p, s in zip(self.parts, self._shares, strict=True) if p is part))
 
     @property
     def epsilon_lower(self) -> float:
@@ -282,6 +301,18 @@ def _findings(noise_multiplier: float, alpha: float, delta: float, method: str) 
     if method not in ("projection", "mmd"):
         findings.append(f"method is {method!r}; it must be one of projection, mmd")
     return findings
+
+
+def _part_findings(parts: Sequence[str] | None) -> list[str]:
+    if parts is None:
+        return []
+    if not parts:
+        return [f"parts is empty; name some of {', '.join(PARTS)}"]
+    return [
+        f"parts has {part!r}; it must be one of {', '.join(PARTS)}"
+        for part in parts
+        if part not in PARTS
+    ]
 
 
 def _real(value: object) -> bool:
