@@ -96,7 +96,7 @@ class NoiseScale:
             self.noiseless_at = self.steps
         self.numbers += n
         self.squares += square
-        self._bets.pay(_log_ratios(ALTERNATIVES, n, square))
+        self._bets.pay(log_ratios(ALTERNATIVES, n, square))
 
     def ratio_upper(self, alpha: float) -> float:
         """A bound of r/s from above, right at all steps at once with probability 1 - alpha.
@@ -155,7 +155,7 @@ class NoiseScale:
             return 0.0
 
         def excess(log_square: float) -> float:
-            terms = LOG_SHARES + _log_ratios(alternatives, self.numbers, math.exp(log_square))
+            terms = LOG_SHARES + log_ratios(alternatives, self.numbers, math.exp(log_square))
             return float(np.logaddexp.reduce(terms)) + math.log(alpha)
 
         sign = -1.0 if alternatives[0] < 1.0 else 1.0
@@ -163,10 +163,10 @@ class NoiseScale:
         return otherwise if root is None else math.exp((math.log(self.squares) - root) / 2.0)
 
 
-def _log_ratios(k: Array, n: int, square: float) -> Array:
+def log_ratios(k: Array, n: int, square: float) -> Array:
     """The log likelihood ratios of standard deviations k to 1 at n numbers with this square sum.
 
-    >>> _log_ratios(np.array([0.5]), 2, 1.0).round(6).tolist()        # log 4 - 3/2
+    >>> log_ratios(np.array([0.5]), 2, 1.0).round(6).tolist()        # log 4 - 3/2
     [-0.113706]
     """
     return np.asarray(-n * np.log(k) - (k**-2.0 - 1.0) * (square / 2.0))
