@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -132,6 +133,13 @@ class TestPower:
             assert part.mu_lower(0.05) >= last
             last = part.mu_lower(0.05)
         assert 0.85 < last <= 1.0
+
+    def test_words_are_about_the_ramp_that_won(self):
+        x, y = pairs(np.random.default_rng(0), 300, mu=2.0)
+        words = feed(Projection(gaussian(1), scale=1.0), x / 2, y / 2).words()
+        assert "above 0.5 C" in words
+        p, q = (float(number) for number in re.findall(r"in (\d\.\d+)", words))
+        assert p - q > gaussian(1).support(1.0, 1.0) + 0.1
 
     def test_words_name_the_threshold(self):
         part = feed(Projection(gaussian(0.5), scale=2.0), *pairs(np.random.default_rng(0), 100))

@@ -115,7 +115,7 @@ class Projection:
 
     def words(self) -> str:
         """What the richest bet says: a threshold, and how often it was passed."""
-        ramp = int(np.argmax(_log_sum(np.moveaxis(self._logs[0], 1, 0))))
+        ramp = int(np.argmax(_log_sum(self._logs[0])))
         p, q = self._sums[:, ramp] / max(self.pairs, 1)
         cut, width = float(self._cuts[ramp, 0]) * self.scale, float(self._widths[ramp, 0])
         soft = f" (a ramp over {width * self.scale:.3g})" if width else ""
