@@ -46,7 +46,8 @@ class StepAudit:
     wealths counts (Ville 1939). `delta` is where epsilons are stated. `method="mmd"` bets by the
     published kernel audit in place of the projection, for comparison.
 
-    Steps must be fresh: the noise of a step is independent of all that came before it.
+    Steps must be fresh: the noise of a step is independent of all that came before it, or (with
+    `fresh=False`) given all that, it is normal with at least the promised standard deviation.
 
     >>> import numpy as np
     >>> audit, rng = StepAudit(1.0, alpha=0.05), np.random.default_rng(0)
@@ -70,9 +71,13 @@ class StepAudit:
         parts: Sequence[str] | None = None,
         name: str = "training",
         account: RunAccount | None = None,
+        fresh: bool = True,
         progress: Callable[[StepAudit], None] | None = None,
     ) -> None:
         """`account` is what composes steps; `progress` is called after each step.
+
+        `fresh=False`: noise is correlated over steps on purpose (matrix factorisation), so its
+        reuse is no fault and more of it no waste.
 
         `parts` names the pieces that are bet on, where not all can be: a stake on one whose
         numbers never come is lost. "projection" stands for the kernel audit too.
@@ -95,7 +100,7 @@ class StepAudit:
         self.projection = Projection(made, scale=self.noise_multiplier)
         self.noise = NoiseScale(alpha)
         first = self.projection if method == "projection" else KernelScores(made)
-        all_parts: list[Part] = [first, self.noise, NoiseReuse()]
+        all_parts: list[Part] = [first, self.noise, *([NoiseReuse()] if fresh else [])]
         all_parts += [] if sampling is None else [sampling]
         used = PARTS if parts is None else tuple(parts)
         self.parts: tuple[Part, ...] = tuple(
@@ -110,6 +115,7 @@ class StepAudit:
         self.part: str | None = None
         self.notes: dict[str, str] = {}
         self._account = account
+        self._fresh = fresh
         self._progress = progress
         self._crossed = -math.inf
         self._found: dict[tuple[str, str], Finding] = {}
@@ -157,7 +163,7 @@ class StepAudit:
         for part, log_stake in zip(self.parts, self._log_stakes(), strict=True):
             if log_stake >= -math.log(self.alpha) or part.name == self.part:
                 self._fault(part)
-        if self.steps & (self.steps - 1) == 0 or self.steps % 50 == 0:
+        if self._fresh and (self.steps & (self.steps - 1) == 0 or self.steps % 50 == 0):
             warning = self.noise.warning()
             if warning is not None:
                 self.add(warning)

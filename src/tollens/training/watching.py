@@ -44,6 +44,7 @@ class WatchSettings:
         records: int | None = None,
         rate: float | None = None,
         account: RunAccount | None = None,
+        fresh: bool = True,
     ) -> StepAudit:
         """A new audit with these settings."""
         known = records is not None and rate is not None
@@ -57,6 +58,7 @@ class WatchSettings:
             method=self.method,
             name=name,
             account=account,
+            fresh=fresh,
             progress=self.progress,
         )
 
