@@ -21,6 +21,7 @@ from benchmarks.sections import (
     peers,
     refute,
     speed,
+    training,
 )
 
 SECTIONS: dict[str, ModuleType] = {
@@ -35,5 +36,6 @@ SECTIONS: dict[str, ModuleType] = {
     "refute": refute,
     "martingale": martingale,
     "moments": moments,
+    "training": training,
     "speed": speed,
 }
