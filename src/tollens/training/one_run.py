@@ -149,7 +149,7 @@ def one_run(
     m, count = len(scores), int(np.count_nonzero(included))
     findings = coin_findings(m, count)
     claim_level = alpha * (1 - LEAK_SHARE)
-    tested = tested_at(claim, m, claim_level)
+    tested = inequality_for(claim, m, claim_level)
     if tested is None:
         findings.append(_too_dear(claim, m, alpha))
     elif not findings:
@@ -199,7 +199,7 @@ def delta_term(canaries: int, epsilon: float, delta: float, *, ordered: bool = F
 
 
 @dataclass(frozen=True)
-class Tested:
+class Inequality:
     """The (epsilon, delta) on a claim that is bet against, and what delta costs."""
 
     epsilon: float
@@ -213,14 +213,15 @@ class Tested:
         return -math.log(self.level)
 
 
-def tested_at(claim: Claim, canaries: int, alpha: float) -> Tested | None:
+@lru_cache(maxsize=256)
+def inequality_for(claim: Claim, canaries: int, alpha: float) -> Inequality | None:
     """The least eps on the claim's curve whose delta term is at most half of alpha; None: none.
 
     >>> from tollens.claim import approx, gaussian, pure
-    >>> tested_at(pure(1), 1000, 0.05).epsilon, tested_at(approx(1, 1e-5), 1000, 0.05).epsilon
-    (1.0, 1.0)
-    >>> 2 < tested_at(gaussian(1), 1000, 0.05).epsilon < tested_at(gaussian(1), 1000, 1e-6).epsilon
-    True
+    >>> [inequality_for(claim, 1000, 0.05).epsilon for claim in (pure(1), approx(1, 1e-5))]
+    [1.0, 1.0]
+    >>> [round(inequality_for(gaussian(1), 1000, alpha).epsilon, 1) for alpha in (0.05, 1e-6)]
+    [3.3, 5.3]
     """
 
     def implied(epsilon: float) -> float:
@@ -243,7 +244,7 @@ def tested_at(claim: Claim, canaries: int, alpha: float) -> Tested | None:
             middle = (low + high) / 2
             low, high = (middle, high) if term(middle) > room else (low, middle)
     spent = term(high)
-    return Tested(high, implied(high), spent, alpha - spent)
+    return Inequality(high, implied(high), spent, alpha - spent)
 
 
 def log_factors(forecast: Array, bits: Bits, epsilon: float, *, ordered: bool = False) -> Array:
@@ -331,8 +332,9 @@ def fewest_canaries(claim: Claim, alpha: float, most: int = 2**17) -> int | None
     return high
 
 
+@lru_cache(maxsize=256)
 def _could(claim: Claim, canaries: int, level: float) -> bool:
-    tested = tested_at(claim, canaries, level)
+    tested = inequality_for(claim, canaries, level)
     if tested is None:
         return False
     plainest = canaries * math.log1p(math.exp(-tested.epsilon))  # never more than 1/p0 a canary
@@ -350,7 +352,7 @@ def _given_away(canaries: int) -> tuple[Array, Bits]:
     return forecasts(bits.astype(np.float64), bits, np.arange(canaries)), bits
 
 
-def _hopeless(claim: Claim, m: int, tested: Tested, alpha: float) -> list[str]:
+def _hopeless(claim: Claim, m: int, tested: Inequality, alpha: float) -> list[str]:
     if _could(claim, m, alpha * (1 - LEAK_SHARE)):
         return []
     need = fewest_canaries(claim, alpha)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from tollens.claim import Claim
-from tollens.training.one_run import LEAK_SHARE, expert_chances, log_prior, tested_at
+from tollens.training.one_run import LEAK_SHARE, expert_chances, inequality_for, log_prior
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def detectable_excess(claim: Claim, alpha: float, canaries: int) -> float:
     >>> 0.5 < detectable_excess(pure(0.5), 0.05, 2000) < 1.5
     True
     """
-    tested = tested_at(claim, canaries, alpha * (1 - LEAK_SHARE))
+    tested = inequality_for(claim, canaries, alpha * (1 - LEAK_SHARE))
     if tested is None:
         return math.inf
     low, high = tested.epsilon, tested.epsilon + _BEYOND

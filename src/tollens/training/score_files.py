@@ -357,14 +357,16 @@ def _npy(path: Path) -> _Table:
             raise UsageError(f"{path} is no npy file (it does not begin like one)")
     try:
         loaded = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, SyntaxError, TypeError, OverflowError, RecursionError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - numpy parses the header in ways of its own
         words = str(error)
         if "object" in words.lower() or "pickle" in words.lower():
             raise UsageError(
                 f"{path} holds pickled Python objects, which are not read: they could run code; "
                 "save an array of numbers"
             ) from None
-        raise UsageError(f"{path} is damaged or cut off: {words.splitlines()[0][:120]}") from None
+        raise UsageError(f"{path} is damaged or cut off: {_first_line(words)}") from None
     rows = loaded.shape[0] if loaded.ndim else 0
     if rows > MOST_ROWS:
         raise UsageError(f"{path} has {rows:,} rows; {MOST_ROWS:,} are the most that are read")
@@ -384,6 +386,10 @@ def _npy(path: Path) -> _Table:
             "structured array with the fields score and included"
         )
     return _Table(path, None, tuple(_plain_array(loaded[:, i]) for i in range(2)), _row)
+
+
+def _first_line(words: str) -> str:
+    return (words.splitlines() or ["no reason given"])[0][:120]
 
 
 def _plain_array(column: NDArray[Any]) -> Column:
@@ -413,12 +419,19 @@ def _parquet(path: Path) -> _Table:
             raise UsageError(
                 f"{path} has {len(schema.names):,} columns; {MOST_COLUMNS} are the most"
             )
+        groups = range(opened.metadata.num_row_groups)
+        unpacked = sum(opened.metadata.row_group(i).total_byte_size for i in groups)
+        if unpacked > 4 * MOST_BYTES:
+            raise UsageError(
+                f"{path} unpacks to {unpacked / 2**20:,.0f} MiB; {4 * MOST_BYTES // 2**20} MiB is "
+                "the most that is read"
+            )
         wanted = [field.name for field in schema if _readable(pa, field.type)]
         table = opened.read(columns=wanted, use_threads=False)
         columns = tuple(_arrow_column(pa, table.column(name)) for name in wanted)
     except (pa.ArrowException, ValueError, KeyError, OverflowError) as error:
-        words = (str(error).splitlines() or ["no reason given"])[0]
-        raise UsageError(f"{path} is no Parquet file, or damaged: {words[:120]}") from None
+        words = _first_line(str(error))
+        raise UsageError(f"{path} is no Parquet file, or damaged: {words}") from None
     return _Table(path, tuple(wanted), columns, _row)
 
 

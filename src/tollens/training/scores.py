@@ -71,7 +71,7 @@ def audit_scores(
 
     >>> rng = np.random.default_rng(0)
     >>> made = PairScores(rng.normal(2.0, size=300), rng.normal(size=300))
-    >>> verdict = audit_scores(made, "mu=1", alpha=0.01)
+    >>> verdict = audit_scores(made, "epsilon=1", alpha=0.01)
     >>> verdict.outcome.name, verdict.pairs, verdict.evidence.method
     ('REFUTED', 300, 'scores')
     """
