@@ -10,7 +10,7 @@ import pytest
 
 from tollens.errors import UsageError
 from tollens.outcome import Outcome
-from tollens.training.curve import MOST, Curve
+from tollens.training.curve import MOST, Curve, Point
 from tollens.training.part import Finding
 from tollens.training.report import TrainingReport
 from tollens.training.step_audit import StepAudit
@@ -199,10 +199,11 @@ class TestReport:
 class TestCurve:
     def test_is_bounded_and_has_the_last_step(self):
         curve = Curve()
-        for number in range(1, 5001):
-            curve.add(number, float(number), 0.0)
-        points = curve.points()
-        assert len(points) <= MOST + 1 and points[-1].step == 5000
+        for number in range(1, 50_001):
+            if curve.wants(number):
+                curve.add(Point(number, float(number), 0.0))
+        points = curve.to(Point(50_001, 0.0, 0.0))
+        assert len(points) <= MOST + 1 and points[-1].step == 50_001
         assert [p.step for p in points] == sorted({p.step for p in points})
 
 

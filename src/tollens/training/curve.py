@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-MOST = 512
+FIRST, STRIDE = 16, 8
+"""Steps that are all kept, and how far apart points are after them."""
+
+MOST = 256
 """Points kept; when there are more, every other one goes."""
 
 
@@ -17,31 +20,33 @@ class Point(NamedTuple):
 
 
 class Curve:
-    """Points at every step at first, then ever further apart; the last one is always there.
+    """Points at every step at first, then ever further apart.
 
     >>> curve = Curve()
-    >>> for step in range(1, 2001):
-    ...     curve.add(step, 0.0, 0.1)
-    >>> len(curve.points()) <= MOST + 1, curve.points()[-1].step
-    (True, 2000)
+    >>> for step in range(1, 5001):
+    ...     if curve.wants(step):
+    ...         curve.add(Point(step, 0.0, 0.1))
+    >>> len(curve.points) <= MOST
+    True
     """
 
     def __init__(self) -> None:
-        self._kept: list[Point] = []
-        self._stride = 1
-        self._last: Point | None = None
+        self.points: tuple[Point, ...] = ()
+        self._stride = STRIDE
 
-    def add(self, step: int, log_e_value: float, mu_lower: float) -> None:
+    def wants(self, step: int) -> bool:
+        """Whether a point of this step is kept."""
+        return (step <= FIRST and self._stride == STRIDE) or step % self._stride == 0
+
+    def add(self, point: Point) -> None:
         """Add the state after a step."""
-        self._last = Point(step, log_e_value, mu_lower)
-        if step % self._stride == 0:
-            self._kept.append(self._last)
-            if len(self._kept) > MOST:
-                self._kept = self._kept[1::2]
-                self._stride *= 2
+        self.points = (*self.points, point)
+        if len(self.points) > MOST:
+            self._stride *= 2
+            self.points = tuple(p for p in self.points if p.step % self._stride == 0)
 
-    def points(self) -> tuple[Point, ...]:
-        """The points kept, in order."""
-        if self._last is None or (self._kept and self._kept[-1] == self._last):
-            return tuple(self._kept)
-        return (*self._kept, self._last)
+    def to(self, last: Point) -> tuple[Point, ...]:
+        """The points kept, and the last one if there is none of its step."""
+        if self.points and self.points[-1].step == last.step:
+            return self.points
+        return (*self.points, last) if last.step else ()

@@ -37,6 +37,9 @@ Array = NDArray[np.float64]
 FEWEST = 2
 """Numbers in a step from which on there is a bet; the cosine of single numbers is a sign only."""
 
+MOST = 8192
+"""Coordinates that are compared at most, evenly spread: more would show nothing sooner."""
+
 COORDINATES = 64
 """Coordinates that are remembered of a step."""
 
@@ -199,7 +202,8 @@ class NoiseReuse:
         self.steps += 1
         if reading.residual is None:
             return
-        residual = np.asarray(reading.residual, dtype=np.float64).ravel()
+        residual = np.asarray(reading.residual).ravel()
+        residual = residual[:: 1 + len(residual) // MOST].astype(np.float64)
         direction = _direction(residual) if len(residual) >= FEWEST else None
         if direction is None:
             return

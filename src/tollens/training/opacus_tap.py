@@ -257,6 +257,7 @@ class _Tap:
         self._kept = _coordinates(optimizer.params, seed)
         self._buffers = [torch.empty(0, device=p.device) for p in optimizer.params]
         self._add_noise: Callable[[], None] = optimizer.add_noise
+        self._scaled: tuple[float, list[torch.Tensor]] = (0.0, [])
         self._replaying = False
         self._canary: _World | None = None
         self._read = Reading()
@@ -284,11 +285,11 @@ class _Tap:
             return
         sums = [p.summed_grad for p in params]
         grads = [p.grad for p in params]
-        scale = CANARY_NORM * float(optimizer.max_grad_norm)
+        rows = self._rows(CANARY_NORM * float(optimizer.max_grad_norm))
         with self._same_draws():
             try:
                 for i, (p, sample) in enumerate(zip(params, samples, strict=True)):
-                    p.grad_sample = self._appended(i, sample, scale * self._direction[i])
+                    p.grad_sample = self._appended(i, sample, rows[i])
                     p.summed_grad = None if p.summed_grad is None else p.summed_grad.clone()
                 optimizer.clip_and_accumulate()
                 clean = _flat([p.summed_grad for p in params])
@@ -299,6 +300,12 @@ class _Tap:
                 self._replaying = False
                 for p, sample, total, grad in zip(params, samples, sums, grads, strict=True):
                     p.grad_sample, p.summed_grad, p.grad = sample, total, grad
+
+    def _rows(self, norm: float) -> list[torch.Tensor]:
+        """The canary's gradients, made anew when the clipping norm changes."""
+        if norm != self._scaled[0]:
+            self._scaled = norm, [norm * part for part in self._direction]
+        return self._scaled[1]
 
     def _appended(self, i: int, sample: Any, row: torch.Tensor) -> torch.Tensor:
         """Per-sample gradients and one row more: the one copy that is made of them.
@@ -333,23 +340,17 @@ class _Tap:
         self._read = Reading(residual=kept.cpu().numpy() / spread)
         if self._canary is None:
             return
-        change = self._canary.clean - clean
-        if not math.isfinite(float(clean.sum())):
-            change = change.new_full((1,), math.nan)
-        difference = float(torch.linalg.vector_norm(change)) / norm
+        change = float(torch.linalg.vector_norm(self._canary.clean - clean)) / norm
+        known = math.isfinite(change) or math.isfinite(float(clean.sum()))
         replayed = self._canary.noisy - clean
         self._read = replace(
             self._read,
             with_canary=float(torch.dot(replayed, self._flat_direction)) / norm,
             without_canary=float(torch.dot(noise, self._flat_direction)) / norm,
-            sensitivity=None if len(change) == 1 and math.isnan(difference) else difference,
+            sensitivity=change if known else None,
         )
-        drawn = (self._canary.noisy - self._canary.clean)[:_CHECKED]
-        if not torch.allclose(drawn, noise[:_CHECKED], rtol=0.0, atol=1e-3 * max(spread, 1e-30)):
-            self._unlike(bool(torch.isfinite(drawn).all() and torch.isfinite(noise).all()))
-
-    def _unlike(self, finite: bool) -> None:
-        if finite:
+        drawn = self._canary.noisy[:_CHECKED] - self._canary.clean[:_CHECKED]
+        if float((drawn - noise[:_CHECKED]).abs().max()) > 1e-3 * spread:  # false for NaN
             self._note(
                 "the noise could not be replayed (its generator is out of reach), so both worlds "
                 "have draws of their own: more steps are needed, and the draws of this run differ "

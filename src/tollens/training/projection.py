@@ -17,7 +17,8 @@ The same bets are made against mu-GDP for mu on a grid. These claims are nested,
 largest mu up to which all are rejected is a lower bound at any time (a confidence sequence, no
 correction needed): the first true one has to be rejected for it to be too large.
 
-Everything is kept as one array of log wealths: a step costs the same however many there were.
+Everything is kept as arrays of log wealths: a step costs the same however many there were. Those
+against the grid are brought up to date in blocks, which is only a matter of cost.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ WIDTHS = (0.0, 0.5, 1.0)
 
 STRENGTHS = np.geomspace(1 / 16, 1.0, 5) * 0.98
 """The grid of l (1 + d) in (*)."""
+
+BLOCK = 16
+"""Steps after which the wealths against the grid are brought up to date, at the latest."""
 
 MU_GRID = np.geomspace(0.05, 12.0, 160)
 """The values of mu that the lower bound may take (and that of a Gaussian claim)."""
@@ -76,7 +80,8 @@ class Projection:
         shape = (len(self._allowed), len(shares), len(STRENGTHS))
         self._logs: Array = np.broadcast_to(started, shape).copy()
         self._stakes = STRENGTHS / (1.0 + self._allowed[:, None, None])
-        self._most: Array = np.zeros(len(self._allowed))
+        self._most: Array = np.zeros(len(MU_GRID))
+        self._waiting: list[Array] = []
         self._sums = np.zeros((2, len(shares)))
 
     def update(self, reading: Reading) -> None:
@@ -87,9 +92,21 @@ class Projection:
         both = self._ramps(np.array([x, y], dtype=np.float64) / self.scale)
         self.pairs += 1
         self._sums += both.T
-        gain = (both[:, 0] - both[:, 1])[None, :, None] - self._allowed[:, None, None]
-        self._logs += np.log1p(self._stakes * gain)
-        self._most = np.maximum(self._most, _log_sum(self._logs))
+        gain = (both[:, 0] - both[:, 1])[:, None]
+        self._logs[0] += np.log1p(self._stakes[0] * (gain - self._allowed[0]))
+        self._waiting.append(gain)
+        if len(self._waiting) >= BLOCK:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Pay the bets against the grid on the steps that wait."""
+        if self._waiting:
+            factors = np.ones(self._logs[1:].shape)
+            for gain in self._waiting:
+                factors *= 1.0 + self._stakes[1:] * (gain - self._allowed[1:, None, None])
+            self._waiting = []
+            self._logs[1:] += np.log(factors)
+            self._most = np.maximum(self._most, _log_sum(self._logs[1:]))
 
     def _ramps(self, values: Array) -> Array:
         """All ramps at both values, shape (ramps, 2)."""
@@ -109,7 +126,8 @@ class Projection:
         """
         if alpha <= 0:
             return 0.0
-        rejected = self._most[1:] >= -np.log(alpha)
+        self._catch_up()
+        rejected = self._most >= -np.log(alpha)
         reached = len(rejected) if rejected.all() else int(np.argmin(rejected))
         return float(MU_GRID[reached - 1]) if reached else 0.0
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tollens.claim import Claim, gaussian, parse_claim
 from tollens.errors import UsageError, collect
-from tollens.training.curve import Curve
+from tollens.training.curve import Curve, Point
 from tollens.training.kernel_scores import KernelScores
 from tollens.training.noise_reuse import NoiseReuse
 from tollens.training.noise_scale import NoiseScale
@@ -33,6 +33,10 @@ SHARES = {"projection": 0.4, "kernel": 0.4, "noise scale": 0.4, "noise reuse": 0
 
 PARTS = ("projection", "noise scale", "noise reuse", "sampling")
 """The pieces of a step that are bet on."""
+
+
+LOOK = 50
+"""Steps between looks at whether the noise is too large."""
 
 
 class StepAudit:
@@ -110,6 +114,7 @@ class StepAudit:
             raise UsageError("parts names sampling alone; then records and rate must be given")
         given = np.array([SHARES[part.name] for part in self.parts])
         self._shares: Array = given / given.sum()
+        self._log_shares: Array = np.log(self._shares)
         self.steps = 0
         self.refuted_at: int | None = None
         self.part: str | None = None
@@ -156,18 +161,20 @@ class StepAudit:
             self.add(self.sensitivity.finding)
         for part in self.parts:
             part.update(reading)
-        log_e = self.log_wealth
-        if self.refuted_at is None and log_e >= -math.log(self.alpha):
+        stakes, threshold = self._log_stakes(), -math.log(self.alpha)
+        log_e = _log_sum(stakes)
+        if self.refuted_at is None and log_e >= threshold:
             self.refuted_at, self._crossed = self.steps, log_e
-            self.part = self.parts[int(np.argmax(self._log_stakes()))].name
-        for part, log_stake in zip(self.parts, self._log_stakes(), strict=True):
-            if log_stake >= -math.log(self.alpha) or part.name == self.part:
+            self.part = self.parts[int(np.argmax(stakes))].name
+        for part, log_stake in zip(self.parts, stakes, strict=True):
+            if log_stake >= threshold or part.name == self.part:
                 self._fault(part)
-        if self._fresh and (self.steps & (self.steps - 1) == 0 or self.steps % 50 == 0):
+        if self.steps & (self.steps - 1) == 0 or self.steps % LOOK == 0:
             warning = self.noise.warning()
             if warning is not None:
                 self.add(warning)
-        self._curve.add(self.steps, self.log_e_value, self.mu_lower)
+        if self._curve.wants(self.steps):
+            self._curve.add(self._point())
         if self._progress is not None:
             self._progress(self)
 
@@ -184,13 +191,12 @@ class StepAudit:
 
     def _log_stakes(self) -> Array:
         """The log wealth of each part, its stake included, shape (parts,)."""
-        return np.array([part.log_e_value for part in self.parts]) + np.log(self._shares)
+        return np.array([part.log_e_value for part in self.parts]) + self._log_shares
 
     @property
     def log_wealth(self) -> float:
         """The natural log of the average of the parts' wealths, now."""
-        stakes = self._log_stakes()
-        return float(np.logaddexp.reduce(stakes)) if np.isfinite(stakes.max()) else math.inf
+        return _log_sum(self._log_stakes())
 
     @property
     def log_e_value(self) -> float:
@@ -253,8 +259,12 @@ class StepAudit:
             "warnings": float(sum(finding.level == "warning" for finding in self.findings)),
         }
 
+    def _point(self) -> Point:
+        return Point(self.steps, self.log_e_value, self.mu_lower)
+
     def report(self) -> TrainingReport:
         """What was promised, shown and not tested so far."""
+        curve = self._curve.to(self._point())
         return TrainingReport(
             name=self.name,
             claim=self.claim,
@@ -276,12 +286,18 @@ class StepAudit:
                 for part, share in zip(self.parts, self._shares, strict=True)
             ),
             findings=self.findings,
-            run=run_leak(self._account, self._curve.points(), self.noise_multiplier, self.delta),
-            curve=self._curve.points(),
+            run=run_leak(self._account, curve, self.noise_multiplier, self.delta),
+            curve=curve,
             seconds=time.perf_counter() - self._started,
             versions=versions(),
             notes=tuple(self.notes.values()),
         )
+
+
+def _log_sum(logs: Array) -> float:
+    """log(sum(exp(logs))), inf if one of them is."""
+    top = float(logs.max())
+    return top + math.log(float(np.exp(logs - top).sum())) if math.isfinite(top) else top
 
 
 def _claim(claim: Claim | str | None, noise_multiplier: float) -> Claim:
