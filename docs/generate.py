@@ -593,6 +593,19 @@ def _walk() -> str:
     return "\n".join(["```text", *shown, "```"])
 
 
+def _scores() -> str:
+    """The audit of the canaries that the page on scores makes."""
+    page = (ROOT / "docs" / "scores.md").read_text(encoding="utf-8")
+    made = re.findall(r"^```python\n(# attack\.py\n.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    with tempfile.TemporaryDirectory() as folder:
+        shell = _Shell(Path(folder))
+        (shell.folder / "attack.py").write_text(made[0], encoding="utf-8")
+        shell.run(f"{shlex.quote(sys.executable)} attack.py")
+        shown = shell.run('tollens audit canaries.csv --claim "epsilon=1" --alpha 0.05')
+        shown += shell.echo()
+    return "\n".join(["```console", *shown, "```"])
+
+
 def _cell(text: str) -> str:
     """A text that may stand in a cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
@@ -609,6 +622,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "monitor-closed": lambda: _story()["closed"],
     "monitor-history": lambda: _story()["history"],
     "monitor-backfill": _walk,
+    "scores": _scores,
     "example": example,
     "unrefuted": unrefuted,
     "undecided": undecided,

@@ -44,7 +44,7 @@ ASSUMPTIONS_OF_PROOFS = (
 
 ASSUMPTIONS_OF_SCORES = {
     "scores": "the claim binds what one score is made from, and each row of scores was drawn "
-    "independently of all others",
+    "independently of all others (members and others of one run are no such rows)",
     "one-run": "the claim binds the training run for one canary more or less, and each canary was "
     "included by a fair coin of its own that nothing else looked at",
 }
