@@ -101,6 +101,17 @@ def test_a_run_that_leaks_just_what_is_claimed_is_not_refuted(claim, m, draw):
     assert refuted(draw, claim, m, 1500, alpha=alpha) <= limit(1500, alpha)
 
 
+def test_a_claim_of_one_order_is_refuted_in_that_order_only():
+    """What is certain here is that a canary was out: with it out first, epsilon is 0.36."""
+
+    def draw(rng, bits):
+        return (~bits & (rng.random(len(bits)) < 0.3)).astype(float)
+
+    assert refuted(draw, "epsilon=0.36, ordered", 300, 300) <= limit(300, ALPHA)
+    assert refuted(draw, "epsilon=0.36", 300, 20) == 1.0
+    assert refuted(lambda rng, bits: draw(rng, ~bits), "epsilon=0.36, ordered", 300, 20) == 1.0
+
+
 def test_over_all_coins_the_mean_wealth_is_one_exactly():
     """For eps = 0 every forecast is a fair bet, whatever it has learned."""
     scores, m = np.random.default_rng(0).normal(size=9), 9

@@ -9,13 +9,12 @@ file is run: npy files with pickled objects are refused.
 from __future__ import annotations
 
 import csv
-import io
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -308,12 +307,17 @@ def _remarks(table: _Table, roles: tuple[str, int, int], *columns: Array) -> tup
 
 def _csv(path: Path) -> _Table:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 (byte {error.start + 1:,})") from None
-    first = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=first.count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        first = stream.readline(2**20)
+        stream.seek(0)
+        return _csv_table(path, stream, max(",;\t", key=first.count))
+
+
+def _csv_table(path: Path, stream: TextIO, delimiter: str) -> _Table:
+    rows = csv.reader(stream, delimiter=delimiter)
     findings, kept, lines = _Findings(), list[list[str]](), list[int]()
     width = 0
     try:
