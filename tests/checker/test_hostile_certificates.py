@@ -62,6 +62,13 @@ def f(x):
 """
 
 
+def test_texts_among_the_inputs_cannot_pass_for_other_lines():
+    forged = {"text": "0\nx' is a neighbour of x"}
+    text = "def f(x):\n    return 1 if x == 2 else 0\n"
+    lines = verify(certificate(text, "2", [forged], [{"equals": "1"}])).lines()
+    assert "\n" not in "".join(lines)
+
+
 def test_bounds_of_cut_runs_are_not_those_of_runs_that_know_something_else():
     proof = {"kind": "paths", "rounds": 200, "rounds_other": 1, "small": 10_000}
     made = certificate(TIED, "0", "1", [{"between": ["50", "150"]}], proof=proof)

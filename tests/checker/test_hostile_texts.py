@@ -95,6 +95,14 @@ REFUSED = {
     "return at the top": "def f(x): return x\nreturn 3\n",
     "infinity": "def f(x): return 1e400\n",
     "nothing": "def f(x): return 1e-399\n",
+    # what screens do not show as it is
+    **{
+        f"an end of a line that is none, {end!r}": f"S = 2  # twice{end}S = 3\ndef f(x): return S\n"
+        for end in "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+    },
+    "hidden by the terminal": "def f(x):\n    # \x1b[8m\n    return 7  # \x1b[0m\n",
+    "erased by the terminal": "def f(x):\n    x = 5  # \b\b\b\b\b\n    return x\n",
+    "right to left": "def f(x):\n    return 'x\u202e  # end'\n",
     "another encoding": "# coding: utf-7\ndef f(x): return 1\n",
     "another encoding in the second line": "#\v\f\x1c\n# coding: utf-7\ndef f(x): return 1\n",
     # what raises
@@ -137,8 +145,7 @@ SAME = {
     "lists that are yielded": "def f(x):\n    l = [0]\n    yield l\n    l[0] = 1\n    yield l\n",
     "names in another script": "\uff4e = 3\ndef f(x):\n    \ufb01 = n\n    return fi\n",
     "literals": "def f(x): return (0x10, 0b11, 0o17, 1_000, 1_0.5, .5, 5., 1E2, -0.0)\n",
-    "odd ends of lines": "C = 'ä\u2028\x0b\x1c\x85'; D = \x0c12.5\r"
-    "E = 2.5\r\ndef f(x): return D + E\n",
+    "odd ends of lines": "C = 'ä\u00a0'; D = 12.5\r\fE = 2.5\r\ndef f(x): return D + E\n",
     "a chain with effects": "def g(l):\n    l.append(1)\n    return len(l)\n"
     "def f(x):\n    l = []\n    return (g(l) < g(l) < g(l) < 2 < g(l), len(l))\n",
     "an index that is used twice": "def g(l):\n    l.append(1)\n    return 0\n"

@@ -182,4 +182,4 @@ def _data(value: object) -> str:
     if isinstance(value, list | tuple):
         inner = ", ".join(map(_data, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
-    return str(value)
+    return repr(value) if isinstance(value, str) else str(value)

@@ -18,6 +18,11 @@ from tollens.checker.program import LIBRARY, PRELUDE, Code, Instruction, Program
 
 MAX_TEXT = 200_000
 
+_UNSEEN = re.compile(
+    r"[\0-\b\v\x0e-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]|[^\n\r\f]\f"
+)
+"""What a screen hides, moves or breaks lines at where Python does not."""
+
 _ENCODED = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*(?!utf-?8\b)[-\w.]+", re.IGNORECASE)
 
 
@@ -34,6 +39,10 @@ def compile_text(text: str, name: str) -> Program:
         raise Refused([Refusal(1, f"the text has more than {MAX_TEXT} characters", "")])
     if any(map(_ENCODED.match, (*text.split("\n")[:2], *text.splitlines()[:2]))):
         raise Refused([Refusal(1, "an encoding that is named", "save the file as UTF-8")])
+    unseen = _UNSEEN.search(text)
+    if unseen:
+        line = text.count("\n", 0, unseen.end()) + 1
+        raise Refused([Refusal(line, "a character that screens do not show", "leave it out")])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
