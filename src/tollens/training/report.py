@@ -97,6 +97,7 @@ class TrainingReport:
         }
         if self.run is not None:
             found["epsilon_accountant"] = self.run.printed
+            found["epsilon_run_promised"] = self.run.promised
             found["epsilon_run_shown"] = self.run.shown
         return found
 
@@ -142,7 +143,11 @@ class TrainingReport:
         text = f"{run.accountant} says epsilon = {run.printed:.4g} at delta = {self.delta:g}"
         if run.shown <= 0:
             return text
-        return f"{text}; if every step leaks what was shown of one, it would say {down(run.shown)}"
+        by = "" if run.compared_by == run.accountant else f" (by {run.compared_by})"
+        return (
+            f"{text}; if every step leaks what was shown of one, the run leaks "
+            f"{down(run.shown)} where {run.promised:.4g} was promised{by}"
+        )
 
     def _evidence_words(self) -> str:
         threshold = math.log10(1.0 / self.alpha)
@@ -249,6 +254,8 @@ def _run(item: Json) -> RunLeak:
     return RunLeak(
         str(item["accountant"]),
         number_from_json(item["printed"], "printed"),
+        str(item["compared_by"]),
+        number_from_json(item["promised"], "promised"),
         number_from_json(item["shown"], "shown"),
         tuple(
             (

@@ -22,14 +22,22 @@ LEAST_MU = 1e-3
 
 
 class RunAccount(Protocol):
-    """An accountant of private training, as far as it is asked."""
+    """An accountant of private training, as far as it is asked.
+
+    `compared_by` names the accountant behind `epsilon`, which may be another one: some that are
+    exact for the promised noise need hours or all memory for much less noise.
+    """
 
     @property
     def name(self) -> str:
         """What it is called."""
 
+    @property
+    def compared_by(self) -> str:
+        """What the accountant behind `epsilon` is called."""
+
     def epsilon(self, noise_multiplier: float, steps: int, delta: float) -> float:
-        """The epsilon that it prints for so many steps at a noise multiplier."""
+        """The epsilon of so many steps at a noise multiplier, quickly."""
 
     def printed(self, delta: float) -> float:
         """The epsilon that it prints for the run so far."""
@@ -39,13 +47,15 @@ class RunAccount(Protocol):
 class RunLeak:
     """Epsilons of the whole run at one delta.
 
-    `printed` is the accountant's number, `shown` what it would print for the leak that was shown
-    (0 if none was). `points` holds (step, its number for the promised noise, the same for what
-    was shown by then).
+    `printed` is the accountant's own number. `promised` and `shown` are those of `compared_by`,
+    for the promised noise and for the leak that was shown (0 if none was). `points` holds
+    (step, promised by then, shown by then).
     """
 
     accountant: str
     printed: float
+    compared_by: str
+    promised: float
     shown: float
     points: tuple[tuple[int, float, float], ...]
 
@@ -59,14 +69,14 @@ def run_leak(
     """Ask the accountant about the promise and about what was shown; None without one.
 
     >>> class Linear:
-    ...     name = "a toy"
+    ...     name = compared_by = "a toy"
     ...     def epsilon(self, noise_multiplier, steps, delta):
     ...         return steps / noise_multiplier
     ...     def printed(self, delta):
     ...         return 6.0
     >>> leak = run_leak(Linear(), [Point(1, 0.0, 0.0), Point(6, 3.0, 2.0)], 1.0, 1e-5)
-    >>> leak.printed, leak.shown, leak.points
-    (6.0, 12.0, ((1, 1.0, 0.0), (6, 6.0, 12.0)))
+    >>> leak.printed, leak.promised, leak.shown, leak.points
+    (6.0, 6.0, 12.0, ((1, 1.0, 0.0), (6, 6.0, 12.0)))
     """
     if account is None or not points:
         return None
@@ -79,6 +89,8 @@ def run_leak(
     return RunLeak(
         account.name,
         account.printed(delta),
+        account.compared_by,
+        account.epsilon(noise_multiplier, points[-1].step, delta),
         shown(points[-1]),
         tuple(
             (point.step, account.epsilon(noise_multiplier, point.step, delta), shown(point))
