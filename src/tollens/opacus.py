@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tollens.claim import Claim
@@ -28,7 +28,7 @@ except ImportError as error:  # pragma: no cover - depends on what is installed
 __all__ = ["StopTraining", "Watch", "watch"]
 
 
-def watch(
+def watch(  # noqa: PLR0913 - keyword-only settings with good defaults
     optimizer: Any,
     privacy_engine: Any = None,
     *,
@@ -37,6 +37,7 @@ def watch(
     alpha: float = 0.01,
     delta: float = 1e-5,
     method: str = "projection",
+    parts: Sequence[str] | None = None,
     stop: bool = False,
     every: int = 1,
     private_size: bool = False,
@@ -53,7 +54,8 @@ def watch(
 
     `alpha` is the probability with which all of this together is ever called refuted if it is
     true, however long the training; epsilons are stated at `delta`. `stop=True` ends the block
-    once something is broken. `every=k` replays one step in k. `private_size=True` says that the
+    once something is broken. `every=k` replays one step in k. `parts` and `method` are those of
+    `tollens.training.step_audit.StepAudit`. `private_size=True` says that the
     number of records is private too. `data_loader` is needed only where the engine does not know
     the data set. `seed` picks the canary's direction. `progress=True` shows a line while it
     trains; a function is called after each step.
@@ -67,6 +69,7 @@ def watch(
         alpha=alpha,
         delta=delta,
         method=method,
+        parts=parts,
         stop=stop,
         every=every,
         seed=seed,

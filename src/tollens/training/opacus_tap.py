@@ -32,6 +32,7 @@ from tollens.training.opacus_account import (
 from tollens.training.part import Finding
 from tollens.training.reading import Reading
 from tollens.training.report import TrainingReport
+from tollens.training.sensitivity import TOLERANCE
 from tollens.training.step_audit import StepAudit
 from tollens.training.watching import StopTraining, WatchSettings
 
@@ -43,6 +44,8 @@ MOST_COORDINATES = 2**17
 
 _CHECKED = 1024
 """Coordinates by which the noise of both worlds is compared."""
+
+REPLAYED = "the step is replayed as it was taken"
 
 _PATCHED = "_tollens_watch"
 
@@ -71,6 +74,7 @@ class Watch:
         self._settings = settings
         self._loader, self._private_size = data_loader, private_size
         self._tap = _Tap(optimizer, settings.seed)
+        self._early: list[Finding] = []
         self._rows = 0
         self._steps = 0
         self._early: list[Finding] = []
@@ -129,6 +133,8 @@ class Watch:
             name=type(optimizer.original_optimizer).__name__ + " with Opacus",
             account=account,
         )
+        for finding in self._early:
+            self.audit.add(finding)
         found = batch_size_finding(optimizer, size, rate, private=self._private_size)
         for finding in (found, *self._early):
             if finding is not None:
@@ -226,17 +232,19 @@ class Watch:
         are put back.
         """
         value = self._tap.input_sensitivity(model, backward, batch, with_record)
-        if not value <= 1.0 + 1e-4:
+        if not value <= 1.0 + TOLERANCE:
             text = (
                 f"one record more in the batch changes the clipped sum by {value:.5g} C, the "
                 "promise is at most 1 C: a layer mixes the records of a batch"
             )
-            found = Finding("input sensitivity", "fault", self._steps, text, "the replay is exact")
-            if self.audit is None:  # the accountant knows its rate after the first step only
-                self._early.append(found)
-            else:
-                self.audit.add(found)
+            self._keep(Finding("input sensitivity", "fault", self._steps, text, REPLAYED))
         return value
+
+    def _keep(self, finding: Finding) -> None:
+        """Keep a finding, until there is an audit to keep it in."""
+        self._early.append(finding)
+        if self.audit is not None:
+            self.audit.add(finding)
 
 
 class _World(NamedTuple):

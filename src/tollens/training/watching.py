@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tollens.claim import Claim
@@ -26,6 +26,7 @@ class WatchSettings:
     alpha: float = 0.01
     delta: float = 1e-5
     method: str = "projection"
+    parts: Sequence[str] | None = None
     stop: bool = False
     every: int = 1
     seed: int = 0
@@ -56,6 +57,7 @@ class WatchSettings:
             alpha=self.alpha,
             delta=self.delta,
             method=self.method,
+            parts=self.parts,
             name=name,
             account=account,
             fresh=fresh,
