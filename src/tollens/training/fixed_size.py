@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, expit, log_ndtr, ndtr, ndtri
+from scipy.special import betaincinv, expit, log_ndtr, nctdtr, ndtr, ndtri
 from scipy.stats import binom, chi2
 from scipy.stats import t as student
 
@@ -303,9 +303,10 @@ def gaussian_fit(
 ) -> FixedBound:
     """Lower bounds for mu and epsilon if both sides are normal.
 
-    `spread="shared"`: one standard deviation on both sides; mu = (mean in - mean out) / sd, with
-    the lower end of a t interval over the upper end of a chi-square interval, alpha / 2 each, and
-    the epsilon of that mu. `spread="separate"`: means and spreads lie in a box with probability
+    `spread="shared"`: one standard deviation on both sides; mu = (mean in - mean out) / sd. Its
+    exact lower limit is the mu at which the t statistic, then of a noncentral t law with shift
+    mu / sqrt(1/n + 1/k), would be as large with probability alpha; epsilon is that of this mu.
+    `spread="separate"`: means and spreads lie in a box with probability
     1 - alpha (alpha / 6 for each of its ends), and every threshold c gives a bound that holds all
     over the box: mu >= Phi^-1(P(in > c)) - Phi^-1(P(out > c)), epsilon >= log((P(in > c) - delta)
     / P(out > c)); the largest are taken. `UsageError` below 4 scores a side.
@@ -333,13 +334,24 @@ def _fit_shared(x: Array, y: Array, delta: float, alpha: float) -> tuple[float, 
     n, k = len(x), len(y)
     free = n + k - 2
     pooled = ((n - 1) * float(x.var(ddof=1)) + (k - 1) * float(y.var(ddof=1))) / free
-    error = math.sqrt(pooled * (1 / n + 1 / k))
-    least = float(x.mean() - y.mean()) - float(student.ppf(1 - alpha / 2, free)) * error
-    most = math.sqrt(pooled * free / float(chi2.ppf(alpha / 2, free)))
-    if least <= 0:
-        return 0.0, 0.0
-    mu = least / most if most > 0 else math.inf
-    return mu, _epsilon(mu, delta) if math.isfinite(mu) and mu < 100 else math.inf
+    difference = float(x.mean() - y.mean())
+    if difference <= 0 or pooled == 0:
+        return (0.0, 0.0) if difference <= 0 else (math.inf, math.inf)
+    unit = math.sqrt(1 / n + 1 / k)
+    mu = unit * _least_shift(difference / (math.sqrt(pooled) * unit), free, alpha)
+    return mu, _epsilon(mu, delta) if mu < 100 else math.inf
+
+
+def _least_shift(t: float, free: int, alpha: float) -> float:
+    """The shift of a noncentral t law that is exceeded by t with probability alpha; 0 if none."""
+    high, low = t, max(0.0, t - 12 * math.sqrt(1 + t * t / (2 * free)))
+    if not float(nctdtr(free, 0.0, t)) > 1 - alpha:
+        return 0.0
+    for _ in range(_HALVINGS):  # larger shifts make t less surprising
+        middle = (low + high) / 2
+        below = float(nctdtr(free, middle, t))
+        low, high = (middle, high) if below > 1 - alpha else (low, middle)
+    return low
 
 
 def _fit_separate(x: Array, y: Array, delta: float, alpha: float) -> tuple[float, float]:
@@ -373,43 +385,56 @@ def threshold_bound(
     *,
     delta: float = 1e-5,
     alpha: float = 0.05,
+    form: str = "epsilon",
     seed: int = 0,
 ) -> FixedBound:
     """Clopper-Pearson at a threshold chosen on a half of the scores and counted on the other.
 
-    Of the chosen half (by the seed) the threshold and the side are taken that would bound epsilon
-    best; on the other half P(in) and P(out) of that event get ends that fail with probability
-    alpha / 2 each: epsilon >= log((P(in) - delta) / P(out)), or the same of the complement with
-    the sides exchanged, and mu >= Phi^-1(P(in)) - Phi^-1(P(out)).
+    Of the chosen half (by the seed) the threshold is taken that would bound most; on the other
+    half P(in above it) and P(out above it) get ends that fail with probability alpha / 2 each.
+    `form="epsilon"`: epsilon >= log((P(in) - delta) / P(out)), or the same of scores below the
+    threshold with the sides exchanged, whichever the chosen half preferred. `form="mu"`:
+    mu >= Phi^-1(P(in)) - Phi^-1(P(out)), and the epsilon of that mu.
 
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.normal(3.0, size=1000), rng.normal(size=1000)
-    >>> threshold_bound(a, b).epsilon > 1.5, threshold_bound(b, a).mu
-    (True, 0.0)
+    >>> threshold_bound(a, b).epsilon > 1.5, threshold_bound(a, b, form="mu").mu > 2
+    (True, True)
+    >>> threshold_bound(b, a, form="mu").mu
+    0.0
     """
     x, y = _sides(inside, outside)
+    if form not in ("epsilon", "mu"):
+        raise UsageError(f"form is {form!r}; it must be one of epsilon, mu")
     order = np.random.default_rng(seed).permutation(max(len(x), len(y)))
     (x1, x2), (y1, y2) = _halves(x, order), _halves(y, order)  # a row stays in one half
     values = np.unique(np.concatenate([x1, y1]))
     if len(values) > _THRESHOLDS:
         values = values[np.linspace(0, len(values) - 1, _THRESHOLDS).astype(int)]
-    best, cut, above = -math.inf, float(values[0]), True
-    for value in values.tolist():
-        k, j = int((x1 >= value).sum()), int((y1 >= value).sum())
-        for side in (True, False):
-            found = _ratio(k, len(x1), j, len(y1), delta, alpha, above=side)
-            if found > best:
-                best, cut, above = found, value, side
-    k, j = int((x2 >= cut).sum()), int((y2 >= cut).sum())
-    low, high = _low(k, len(x2), alpha / 2), _high(j, len(y2), alpha / 2)
-    mu = max(0.0, float(ndtri(low) - ndtri(high))) if low > 0 and high < 1 else 0.0
-    epsilon = max(0.0, _ratio(k, len(x2), j, len(y2), delta, alpha, above=above))
+
+    def bound(x: Array, y: Array, cut: float, above: bool) -> float:
+        k, j = int((x >= cut).sum()), int((y >= cut).sum())
+        if form == "mu":
+            return _shift(k, len(x), j, len(y), alpha)
+        return _ratio(k, len(x), j, len(y), delta, alpha, above=above)
+
+    tried = [(value, above) for value in values.tolist() for above in (True, False)]
+    gains = [bound(x1, y1, *each) for each in tried]
+    found = max(0.0, bound(x2, y2, *tried[int(np.argmax(gains))]))
+    counted = f"held-out half ({len(x2):,} + {len(y2):,} counted)"
+    mu = found if form == "mu" else None
     return FixedBound(
-        f"Clopper-Pearson at a threshold from a held-out half ({len(x2):,} + {len(y2):,} counted)",
-        epsilon, delta, mu, alpha, len(x) + len(y),
-        "independent scores of the same law on each side (for mu also: a leak like a Gaussian "
-        "mechanism's)",
+        f"Clopper-Pearson at a threshold from a {counted}",
+        found if mu is None else _epsilon(mu, delta), delta, mu, alpha, len(x) + len(y),
+        "independent scores of the same law on each side"
+        + (" and a leak like that of a Gaussian mechanism" if form == "mu" else ""),
     )  # fmt: skip
+
+
+def _shift(k: int, n: int, j: int, r: int, alpha: float) -> float:
+    """Phi^-1(P(in)) - Phi^-1(P(out)) at the ends."""
+    low, high = _low(k, n, alpha / 2), _high(j, r, alpha / 2)
+    return float(ndtri(low) - ndtri(high)) if low > 0 and high < 1 else -math.inf
 
 
 def _ratio(k: int, n: int, j: int, r: int, delta: float, alpha: float, *, above: bool) -> float:

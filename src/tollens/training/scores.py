@@ -272,10 +272,10 @@ def fixed_size_bounds(
 ) -> Sequence[FixedBound]:
     """The bounds of fixed size that these scores allow; see `tollens.training.fixed_size`.
 
-    Of pairs: the Gaussian fit with shared spread and the held-out threshold (with common noise
-    only the latter). Of the canaries of one run: the binomial and the f-DP bound on a quarter of
-    the canaries, guessed at by score. At delta = 0 no finite epsilon follows from a mu, so bounds
-    by mu are stated at 1e-5.
+    Of pairs: the Gaussian fit with shared spread, and the held-out threshold in both forms (with
+    common noise only these). Of the canaries of one run: the binomial and the f-DP bound on a
+    quarter of the canaries, guessed at by score. At delta = 0 no finite epsilon follows from a mu,
+    so bounds by mu are stated at 1e-5.
     """
     curved = delta if delta > 0 else DEFAULT_DELTA
     if isinstance(scores, CanaryScores):
@@ -295,6 +295,7 @@ def fixed_size_bounds(
     if coupling == "independent" and fits:
         found.append(gaussian_fit(x, y, delta=curved, alpha=alpha))
     found.append(threshold_bound(x, y, delta=delta, alpha=alpha, seed=seed))
+    found.append(threshold_bound(x, y, delta=curved, alpha=alpha, form="mu", seed=seed))
     return [bound for bound in found if math.isfinite(bound.epsilon)]
 
 
