@@ -229,10 +229,15 @@ def _norm(leaves: Sequence[Any]) -> Any:
 def _rounding(kinds: Sequence[Any], values: Sequence[Any]) -> Any:
     """What rounding to the types of `kinds` may make of values of this size, as a norm."""
     squares = [
-        (8.0 * float(jnp.finfo(kind.dtype).eps)) ** 2 * (value * value).sum()
+        (8.0 * epsilon_of(kind.dtype)) ** 2 * (value * value).sum()
         for kind, value in zip(kinds, values, strict=True)
     ]
     return jnp.sqrt(sum(squares))
+
+
+def epsilon_of(dtype: Any) -> float:
+    """The distance from 1 to the next number of a type."""
+    return float(jnp.finfo(dtype).eps)  # type: ignore[no-untyped-call]
 
 
 class Trial(NamedTuple):

@@ -33,6 +33,7 @@ from tollens.training.jax_probe import (
     bound,
     coarse,
     compiled,
+    epsilon_of,
     is_transformation,
     numbers,
     tried,
@@ -69,6 +70,7 @@ class Watch:
         divided_by: float | None,
         fresh: bool | None,
         private_size: bool,
+        untouched: bool,
     ) -> None:
         if not is_transformation(transformation):
             raise UsageError(
@@ -89,6 +91,7 @@ class Watch:
         )  # fmt: skip
         self._fresh = not trial.correlated if fresh is None else fresh
         self._rate = rate
+        self._untouched = untouched
         self._account = self._make_account(accountant, rate)
         self._audit = settings.audit(
             promise.multiplier,
@@ -169,7 +172,7 @@ class Watch:
         out = result[0]
         self._check_shapes(tree, out)
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((tree, state, out))):
-            self._within_trace(tree, state, rest, extra, out)
+            self._within_trace(tree, state, rest, extra)
         else:
             self._at_once(tree, state, rest, extra, out)
         return result  # type: ignore[no-any-return]
@@ -199,14 +202,21 @@ class Watch:
         self._take(read, _rows(tree, self._promise))
 
     def _within_trace(
-        self, tree: Any, state: Any, rest: tuple[Any, ...], extra: dict[str, Any], out: Any
+        self, tree: Any, state: Any, rest: tuple[Any, ...], extra: dict[str, Any]
     ) -> None:
+        """Put a second run of the step into the program, behind a barrier.
+
+        What comes of the step itself is not touched: another use of it may change how the compiler
+        fuses it, and with that its last bits. So may another use of the gradients.
+        """
         if _is_mapped():
             raise UsageError(
                 "the privatiser is called within pmap or shard_map, where each device would report "
                 "each step; audit a run on one device, or shard arrays under jax.jit"
             )
         rows = _rows(tree, self._promise)
+        if self._untouched:
+            tree = jax.tree.map(jnp.zeros_like, tree)
 
         def land(*values: Any) -> None:
             self._land(Numbers(*(np.asarray(value) for value in values)), rows)
@@ -215,23 +225,24 @@ class Watch:
             self._land(None, rows)
 
         def look(given: Any) -> Numbers:
-            tree, state, rest, out = given
+            tree, state, rest = given
             step = bound(self._with(extra), state, tree, rest)
-            return numbers(step, self._promise, *map(jax.tree.leaves, (tree, out)))
+            leaves = jax.tree.leaves(tree)
+            return numbers(step, self._promise, leaves, step(leaves))
 
         def pass_over(given: Any) -> Numbers:
             like = jax.eval_shape(look, given)
-            return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), like)
+            return Numbers(*(jnp.zeros(leaf.shape, leaf.dtype) for leaf in like))
 
         try:
             if rows == 0:
                 io_callback(skip, None, ordered=True)
                 return
-            given = jax.lax.optimization_barrier((tree, state, rest, out))
+            given = jax.lax.optimization_barrier((tree, state, rest))  # type: ignore[no-untyped-call]
             if self._settings.every == 1:
                 io_callback(land, None, *look(given), ordered=True)
                 return
-            turn = io_callback(self._turn, jax.ShapeDtypeStruct((), jnp.bool_), ordered=True)
+            turn = io_callback(self._turn, np.zeros((), dtype=np.bool_), ordered=True)
             read = jax.lax.cond(turn, look, pass_over, given)
 
             def land_in_turn(turn: Any, *values: Any) -> None:
@@ -293,7 +304,7 @@ class Watch:
 
     def _size(self, read: Numbers | None, rows: int | None) -> int | None:
         """The number of rows; unknown from the first one on that is zero: rows may be padding."""
-        if read is not None and int(read.zeros):
+        if read is not None and int(read.zeros) and not self._untouched:
             self._saw_zeros = True
         return None if self._saw_zeros else rows
 
@@ -362,7 +373,9 @@ class Watch:
                 f"the privatiser makes leaves of shape {[leaf.shape for leaf in outs][:3]} of "
                 f"those of shape {[leaf.shape for leaf in leaves][:3]}; {advice}"
             )
-        for kind in {str(kind) for kind in kinds if kind.itemsize == 2} - self._coarse:
+        for kind in {
+            str(kind) for kind in kinds if kind is not None and kind.itemsize == 2
+        } - self._coarse:
             self._coarse.add(kind)
             self._look_at_coarse(kind)
         if sum(math.prod(shape) for shape in shapes) > MOST_COORDINATES:
@@ -498,7 +511,7 @@ _EMPTY = "an empty batch reached the privatiser; where it divides by the size, n
 def _wait() -> None:
     """Until the callbacks of all compiled steps have been run; not from within one of them."""
     if not getattr(_ON_CALLBACK, "active", False):
-        jax.effects_barrier()
+        jax.effects_barrier()  # type: ignore[no-untyped-call]
 
 
 def _like(transformation: Any, update: Callable[..., Any]) -> Any:
@@ -532,7 +545,7 @@ def _distance(first: Any, second: Any, norm: float) -> tuple[float, float]:
         wide = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
         square += float(((wide[0] - wide[1]) ** 2).sum())
         kind = jnp.asarray(a).dtype
-        eps = float(jnp.finfo(kind).eps) if _is_real(kind) else 0.0
+        eps = epsilon_of(kind) if _is_real(kind) else 0.0
         rounding += (8.0 * eps) ** 2 * float((wide[0] ** 2 + wide[1] ** 2).sum())
     return math.sqrt(square) / norm, math.sqrt(rounding) / norm
 
