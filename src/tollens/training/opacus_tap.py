@@ -74,7 +74,6 @@ class Watch:
         self._settings = settings
         self._loader, self._private_size = data_loader, private_size
         self._tap = _Tap(optimizer, settings.seed)
-        self._early: list[Finding] = []
         self._rows = 0
         self._steps = 0
         self._early: list[Finding] = []
@@ -133,8 +132,6 @@ class Watch:
             name=type(optimizer.original_optimizer).__name__ + " with Opacus",
             account=account,
         )
-        for finding in self._early:
-            self.audit.add(finding)
         found = batch_size_finding(optimizer, size, rate, private=self._private_size)
         for finding in (found, *self._early):
             if finding is not None:
