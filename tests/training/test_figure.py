@@ -21,7 +21,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 class Account:
     """Epsilon grows with the steps and the signal."""
 
-    name = "Toy & Sons"
+    name, compared_by = "Fine", "Toy & Sons"
 
     def epsilon(self, noise_multiplier, steps, delta):
         return steps / 100 / noise_multiplier
@@ -67,7 +67,7 @@ def test_it_says_what_the_report_says(report):
     assert "a <b> & c, 120 steps:  REFUTED" in shown
     assert f"step {report.refuted_at}: projection" in shown
     assert down(report.mu_lower, 3) in shown and "1" in shown
-    assert "Toy & Sons says" in shown and f"{report.run.points[-1][1]:.4g}" in shown
+    assert "promised, by Toy & Sons" in shown and f"{report.run.points[-1][1]:.4g}" in shown
 
 
 def test_higher_values_are_drawn_higher_and_the_bound_never_falls(report):

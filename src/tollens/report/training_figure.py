@@ -84,7 +84,7 @@ def training_svg(report: TrainingReport) -> str:
             f"The run: epsilon at delta = {report.delta:g}",
             "a comparison, no certificate",
             [
-                _Curve(f"{run.accountant} says", [(s, v) for s, v, _ in run.points], said=True),
+                _Curve(f"promised, by {run.compared_by}", [(s, v) for s, v, _ in run.points], said=True),
                 _Curve(
                     "the same, if every step leaks what was shown of one",
                     [(s, v) for s, _, v in run.points],
