@@ -80,16 +80,14 @@ def training_svg(report: TrainingReport) -> str:
     ]
     run = report.run
     if run is not None and run.points:
+        said = [(float(step), value) for step, value, _ in run.points]
+        leaked = [(float(step), value) for step, _, value in run.points]
         panels.append((
             f"The run: epsilon at delta = {report.delta:g}",
             "a comparison, no certificate",
             [
-                _Curve(f"promised, by {run.compared_by}", [(s, v) for s, v, _ in run.points], said=True),
-                _Curve(
-                    "the same, if every step leaks what was shown of one",
-                    [(s, v) for s, _, v in run.points],
-                    said=False,
-                ),
+                _Curve(f"promised, by {run.compared_by}", said, said=True),
+                _Curve("if every step leaks what was shown of one", leaked, said=False),
             ],
         ))  # fmt: skip
     height = _TOP + PANEL * len(panels)
