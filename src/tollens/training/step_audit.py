@@ -169,7 +169,7 @@ class StepAudit:
         for part, log_stake in zip(self.parts, stakes, strict=True):
             if log_stake >= threshold or part.name == self.part:
                 self._fault(part)
-        if self.steps & (self.steps - 1) == 0 or self.steps % LOOK == 0:
+        if self._fresh and (self.steps & (self.steps - 1) == 0 or self.steps % LOOK == 0):
             warning = self.noise.warning()
             if warning is not None:
                 self.add(warning)
