@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtr
 
 from tollens.claim import approx, gaussian, pure, zcdp
-from tollens.training.projection import CUTS, MU_GRID, STRENGTHS, WIDTHS, Projection
+from tollens.training.projection import CUTS, LEARNED, MU_GRID, STRENGTHS, WIDTHS, Projection
 from tollens.training.reading import Reading
 
 
@@ -88,18 +88,19 @@ class TestOracle:
         x, y = rng.normal(1, 1, 25), rng.normal(0, 1, 25)
         part = feed(Projection(gaussian(0.8), scale=scale), x, y)
         allowed, total = 2 * ndtr(0.4) - 1, 0.0
-        for cut, share in CUTS.items():
+        fixed = [(np.full(len(x), cut / scale), share) for cut, share in CUTS.items()]
+        means = np.cumsum((x + y) / 2 / scale) / np.arange(1, len(x) + 1)
+        learned = (np.r_[0.5 / scale, means[:-1]], LEARNED)
+
+        def ramp(v, cut, width):
+            return float(v >= cut) if width == 0 else min(1.0, max(0.0, (v - cut) / width + 0.5))
+
+        for cuts, share in [*fixed, learned]:
             for width in WIDTHS:
-
-                def ramp(v, cut=cut / scale, width=width):
-                    if width == 0:
-                        return float(v >= cut)
-                    return min(1.0, max(0.0, (v - cut) / width + 0.5))
-
                 for strength in STRENGTHS:
-                    product = share / sum(CUTS.values()) / len(WIDTHS) / len(STRENGTHS)
-                    for a, b in zip(x, y, strict=True):
-                        difference = ramp(a / scale) - ramp(b / scale)
+                    product = share / len(WIDTHS) / len(STRENGTHS)
+                    for a, b, cut in zip(x, y, cuts, strict=True):
+                        difference = ramp(a / scale, cut, width) - ramp(b / scale, cut, width)
                         product *= 1 + strength / (1 + allowed) * (difference - allowed)
                     total += product
         assert part.log_e_value == pytest.approx(math.log(total), rel=1e-9)
@@ -140,6 +141,13 @@ class TestPower:
         assert "above 0.5 C" in words
         p, q = (float(number) for number in re.findall(r"in (\d\.\d+)", words))
         assert p - q > gaussian(1).support(1.0, 1.0) + 0.1
+
+    @pytest.mark.parametrize("constant", [-2.3, -0.7, 0.1, 1.9])
+    def test_the_same_noise_in_every_step_hides_nothing(self, constant):
+        part = feed(
+            Projection(gaussian(1), scale=1.0), np.full(40, 1 + constant), np.full(40, constant)
+        )
+        assert part.log_e_value > math.log(100)
 
     def test_words_name_the_threshold(self):
         part = feed(Projection(gaussian(0.5), scale=2.0), *pairs(np.random.default_rng(0), 100))

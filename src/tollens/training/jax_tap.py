@@ -165,12 +165,13 @@ class Watch:
 
     def update(self, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """The privatiser's own update, which is read on its way; the same results to the bit."""
-        result = self._inner.update(*args, **kwargs)
         if not self._open:
-            return result  # type: ignore[no-any-return]
+            return self._inner.update(*args, **kwargs)  # type: ignore[no-any-return]
         tree, state, rest, extra = self._arguments(args, kwargs)
+        shapes = self._check_gradients(tree)
+        result = self._inner.update(*args, **kwargs)
         out = result[0]
-        self._check_shapes(tree, out)
+        self._check_result(shapes, out)
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((tree, state, out))):
             self._within_trace(tree, state, rest, extra)
         else:
@@ -347,37 +348,39 @@ class Watch:
             text = f"the noise of step {step} is that of the step before"
             self._audit.add(Finding("noise reuse", "fault", step, text, "continuous noise"))
 
-    def _check_shapes(self, tree: Any, out: Any) -> None:
-        """Refuse gradients that the privatiser cannot have been meant for; note coarse noise."""
-        leaves, outs = jax.tree.leaves(tree), jax.tree.leaves(out)
+    def _check_gradients(self, tree: Any) -> list[tuple[int, ...]]:
+        """Refuse what are no gradients; note noise that is coarse; the shapes that come out."""
+        leaves = jax.tree.leaves(tree)
         if not leaves:
             raise UsageError("the gradient has no leaves: there is nothing to add noise to")
-        kinds = [getattr(leaf, "dtype", None) for leaf in leaves]
-        wrong = [str(kind) for kind in kinds if kind is None or not _is_real(kind)]
+        wrong = [leaf for leaf in leaves if not _is_real(getattr(leaf, "dtype", object))]
         if wrong:
-            raise UsageError(f"gradients must be arrays of real numbers; one is {wrong[0]}")
-        if self._promise.per_example:
-            sizes = {leaf.shape[0] if leaf.ndim else None for leaf in leaves}
-            if len(sizes) != 1 or None in sizes:
-                raise UsageError(
-                    "with per_example=True each leaf has one row for each record of the batch, but "
-                    f"the numbers of rows are {', '.join(sorted(map(str, sizes)))}"
-                )
-            shapes = [leaf.shape[1:] for leaf in leaves]
-            advice = "if gradients are clipped and summed before, leave per_example=True out"
-        else:
-            shapes = [leaf.shape for leaf in leaves]
-            advice = "if it takes a gradient for each record, say per_example=True"
-        if shapes != [leaf.shape for leaf in outs]:
-            raise UsageError(
-                f"the privatiser makes leaves of shape {[leaf.shape for leaf in outs][:3]} of "
-                f"those of shape {[leaf.shape for leaf in leaves][:3]}; {advice}"
-            )
-        for kind in {
-            str(kind) for kind in kinds if kind is not None and kind.itemsize == 2
-        } - self._coarse:
+            kind = getattr(wrong[0], "dtype", type(wrong[0]).__name__)
+            raise UsageError(f"gradients must be arrays of real numbers; one is {kind}")
+        for kind in {str(leaf.dtype) for leaf in leaves if leaf.dtype.itemsize == 2} - self._coarse:
             self._coarse.add(kind)
             self._look_at_coarse(kind)
+        if not self._promise.per_example:
+            return [leaf.shape for leaf in leaves]
+        sizes = {leaf.shape[0] if leaf.ndim else None for leaf in leaves}
+        if len(sizes) != 1 or None in sizes:
+            raise UsageError(
+                "with per_example=True each leaf has one row for each record of the batch, but "
+                f"the numbers of rows are {', '.join(sorted(map(str, sizes)))}"
+            )
+        return [leaf.shape[1:] for leaf in leaves]
+
+    def _check_result(self, shapes: list[tuple[int, ...]], out: Any) -> None:
+        """Refuse a privatiser that takes gradients of another kind than was said."""
+        made = [leaf.shape for leaf in jax.tree.leaves(out)]
+        if made != shapes:
+            advice = "if it takes a gradient for each record, say per_example=True"
+            if self._promise.per_example:
+                advice = "if gradients are clipped and summed before, leave per_example=True out"
+            raise UsageError(
+                f"the privatiser makes leaves of shape {made[:3]} where they should be "
+                f"{shapes[:3]}; {advice}"
+            )
         if sum(math.prod(shape) for shape in shapes) > MOST_COORDINATES:
             self._audit.notes["coordinates"] = (
                 f"of the noise, {MOST_COORDINATES:,} coordinates are looked at"
@@ -603,8 +606,8 @@ def _divisor(trial: Trial, promise: Promise, given: float | None) -> float | Non
     if promise.per_example and _near(four, 0.25) and _near(eight, 0.125):
         return None
     raise UsageError(
-        f"a small gradient comes out multiplied by {four:.6g}"
-        + (f" (by {eight:.6g} in a batch of 8, not 4)" if promise.per_example else "")
+        f"a small gradient comes out multiplied by {four:.4g}"
+        + (f" (by {eight:.4g} in a batch of 8, not 4)" if promise.per_example else "")
         + ": give the privatiser alone, without learning rates or optimisers, which belong behind "
         "it (optax.chain(watch.transformation, ...)); if it divides by a number, say divided_by"
     )

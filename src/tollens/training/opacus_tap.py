@@ -345,14 +345,16 @@ class _Tap:
         self._read = Reading(residual=kept.cpu().numpy() / spread)
         if self._canary is None:
             return
-        change = float(torch.linalg.vector_norm(self._canary.clean - clean)) / norm
+        moved = self._canary.clean - clean
+        change = float(torch.linalg.vector_norm(moved))
         known = math.isfinite(change) or math.isfinite(float(clean.sum()))
+        direction = moved / change if change > 0 else self._flat_direction
         replayed = self._canary.noisy - clean
         self._read = replace(
             self._read,
-            with_canary=float(torch.dot(replayed, self._flat_direction)) / norm,
-            without_canary=float(torch.dot(noise, self._flat_direction)) / norm,
-            sensitivity=change if known else None,
+            with_canary=float(torch.dot(replayed, direction)) / norm,
+            without_canary=float(torch.dot(noise, direction)) / norm,
+            sensitivity=change / norm if known else None,
         )
         drawn = self._canary.noisy[:_CHECKED] - self._canary.clean[:_CHECKED]
         if float((drawn - noise[:_CHECKED]).abs().max()) > 1e-3 * spread:  # false for NaN

@@ -11,7 +11,9 @@ f(Y) hardly varies, and then the inequality at epsilon 0 is the best of all (mu 
 
 The functions are ramps: 0 below a cut, 1 above, linear over a width. What the claim says about
 the scale is used: a canary of norm C moves the projection by 1 / sigma standard deviations, and
-the cut in the middle of that is the best whatever the noise truly is.
+the cut in the middle of that is the best whatever the spread of the noise truly is. One cut is
+learned: the mean of all projections of the steps before, which lies between the two worlds even
+where the noise is the same in every step.
 
 The same bets are made against mu-GDP for mu on a grid. These claims are nested, so that the
 largest mu up to which all are rejected is a lower bound at any time (a confidence sequence, no
@@ -32,8 +34,11 @@ from tollens.training.reading import Reading
 
 Array = NDArray[np.float64]
 
-CUTS = {0.5: 0.8, 1.5: 0.1, 4.0: 0.1}
+CUTS = {0.5: 0.5, 1.5: 0.1, 4.0: 0.1}
 """Where the ramps stand, in units of the canary's own shift, and their shares of the stake."""
+
+LEARNED = 0.3
+"""The share of the ramps whose cut is the mean of the past (at first the middle, as above)."""
 
 WIDTHS = (0.0, 0.5, 1.0)
 """Widths of the ramps, in claimed standard deviations of the noise."""
@@ -72,7 +77,8 @@ class Projection:
         self.pairs = 0
         own = claim.support(1.0, 1.0)
         self._allowed = np.concatenate([[own], 2.0 * ndtr(MU_GRID / 2.0) - 1.0])
-        cuts, shares = np.array(list(CUTS)), np.array(list(CUTS.values()))
+        cuts = np.array([0.5, *CUTS])
+        shares = np.array([LEARNED, *CUTS.values()])
         self._cuts = np.repeat(cuts / scale, len(WIDTHS))[:, None]
         self._widths = np.tile(np.array(WIDTHS), len(cuts))[:, None]
         shares = np.repeat(shares, len(WIDTHS)) / (shares.sum() * len(WIDTHS))
@@ -83,14 +89,18 @@ class Projection:
         self._most: Array = np.zeros(len(MU_GRID))
         self._waiting: list[Array] = []
         self._sums = np.zeros((2, len(shares)))
+        self._total = 0.0
 
     def update(self, reading: Reading) -> None:
         """Score one step; passed over where a projection is missing or not finite."""
         x, y = reading.with_canary, reading.without_canary
         if x is None or y is None or not (np.isfinite(x) and np.isfinite(y)):
             return
-        both = self._ramps(np.array([x, y], dtype=np.float64) / self.scale)
+        values = np.array([x, y], dtype=np.float64) / self.scale
+        both = self._ramps(values)
         self.pairs += 1
+        self._total += float(values.mean())
+        self._cuts[: len(WIDTHS)] = self._total / self.pairs
         self._sums += both.T
         gain = (both[:, 0] - both[:, 1])[:, None]
         self._logs[0] += np.log1p(self._stakes[0] * (gain - self._allowed[0]))
@@ -136,9 +146,11 @@ class Projection:
         ramp = int(np.argmax(_log_sum(self._logs[0])))
         p, q = self._sums[:, ramp] / max(self.pairs, 1)
         cut, width = float(self._cuts[ramp, 0]) * self.scale, float(self._widths[ramp, 0])
-        soft = f" (a ramp over {width * self.scale:.3g})" if width else ""
+        soft = f", a ramp over {width * self.scale:.3g}" if width else ""
+        mean = ", the mean of the past" if ramp < len(WIDTHS) else ""
+        hint = f" ({(mean + soft)[2:]})" if mean or soft else ""
         return (
-            f"the noisy sum's projection on the canary is above {cut:.3g} C{soft} in {p:.3f} of "
+            f"the noisy sum's projection on the canary is above {cut:.3g} C{hint} in {p:.3f} of "
             f"the steps with the canary and in {q:.3f} without; the claim allows a difference of "
             f"{self._allowed[0]:.3f}"
         )
