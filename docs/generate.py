@@ -638,6 +638,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "memory": memory,
     "slots": slots,
     **runpy.run_path(str(ROOT / "docs" / "proofs.py"))["blocks"](_Shell, _table, _cell, _row),
+    **runpy.run_path(str(ROOT / "docs" / "training.py"))["blocks"](_table, _cell, _row),
 }
 PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "command-line.md": command_line,

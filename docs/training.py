@@ -22,6 +22,7 @@ MEASURED = DOCS / "training-measured.json"
 
 Table = Callable[[tuple[str, ...], list[tuple[str, ...]]], str]
 Cell = Callable[[str], str]
+Row = Callable[[object, str, str], tuple[str, str, str]]
 
 BROKEN = "sigma-halved"
 """The fault whose report and picture are shown."""
@@ -32,7 +33,7 @@ def measured() -> dict[str, Any]:
     return json.loads(MEASURED.read_text(encoding="utf-8"))
 
 
-def blocks(table: Table, cell: Cell) -> dict[str, Callable[[], str]]:
+def blocks(table: Table, cell: Cell, row: Row) -> dict[str, Callable[[], str]]:
     """All blocks by their names."""
     return {
         "training-correct": lambda: _shown("python digits.py", "correct"),
@@ -42,6 +43,8 @@ def blocks(table: Table, cell: Cell) -> dict[str, Callable[[], str]]:
         "training-faults": lambda: faults(table, cell),
         "training-cost": lambda: cost(table),
         "training-parts": lambda: parts(table, cell),
+        "training-tangents": lambda: tangents(table),
+        "training-constants": lambda: constants(table, row),
     }
 
 
@@ -90,6 +93,76 @@ def parts(table: Table, cell: Cell) -> str:
     return table(("part", "looks at", "assumes", "share of α"), rows)
 
 
+COMPARED = ((0.5, 1.0), (1.0, 1.25), (1.0, 2.0), (2.0, 4.0), (4.0, 5.0))
+"""Pairs of mu, claimed and true."""
+
+EPSILONS = (0.0, 0.5, 1.0, 2.0)
+
+
+def tangents(table: Table) -> str:
+    """Pairs of runs for a factor of 100, by the epsilon of the bet."""
+    rows = []
+    for claim, true in COMPARED:
+        needed = [_pairs(claim, true, epsilon, common=True) for epsilon in EPSILONS]
+        alone = min(_pairs(claim, true, epsilon, common=False) for epsilon in EPSILONS)
+        rows.append((f"{claim:g}", f"{true:g}", *(f"{n:.0f}" for n in (*needed, alone))))
+    head = (
+        "claim",
+        "true",
+        *(f"ε = {epsilon:g}" for epsilon in EPSILONS),
+        "the best, noise of its own",
+    )
+    return table(head, rows)
+
+
+def _pairs(claim: float, true: float, epsilon: float, *, common: bool) -> float:
+    """ln(100) over the growth of the best bet on a step with this mu."""
+    import numpy as np
+    from scipy.special import ndtr
+
+    from tollens.claim import gaussian
+
+    cuts = np.linspace(-3.0, 9.0, 241)[:, None]
+    delta, e = gaussian(claim).delta(epsilon), np.exp(epsilon)
+    stakes = np.linspace(0.0, 0.999, 400) / (e + delta)
+    p, q = ndtr(true - cuts), ndtr(-cuts)
+    both = q if common else p * q
+    growth = (
+        both * np.log1p(stakes * (1 - e - delta))
+        + (p - both) * np.log1p(stakes * (1 - delta))
+        + (q - both) * np.log1p(-stakes * (e + delta))
+        + (1 - p - q + both) * np.log1p(-stakes * delta)
+    )
+    return float(np.log(100.0) / growth.max())
+
+
+def constants(table: Table, row: Row) -> str:
+    """The constants of the audit of training, by their names in the source."""
+    from tollens.training import (
+        noise_reuse,
+        noise_scale,
+        one_run,
+        projection,
+        run_leak,
+        sensitivity,
+    )
+
+    rows = [
+        row(projection, "WIDTHS", "widths of the ramps, in standard deviations of the noise"),
+        row(projection, "STRENGTHS", "values of l (1 + d)"),
+        row(projection, "MU_GRID", "values that the lower bound may take"),
+        row(noise_scale, "ALTERNATIVES", "ratios that are bet on"),
+        row(noise_scale, "FROM_EXCESS", "ratio from which too much noise is a warning"),
+        row(noise_reuse, "CORRELATIONS", "correlations that are bet on, of both signs"),
+        row(noise_reuse, "STEPS", "steps whose noise is remembered"),
+        row(noise_reuse, "COORDINATES", "coordinates that are remembered of each"),
+        row(sensitivity, "TOLERANCE", "what a sensitivity may exceed 1 by"),
+        row(run_leak, "POINTS", "points at which the accountant is asked"),
+        row(one_run, "LEAK_SHARE", "part of alpha that pays for the leak of one run"),
+    ]
+    return table(("name", "value", "meaning"), rows)
+
+
 def _found(findings: list[tuple[str, int]]) -> str:
     named = [f"{part} ({step or 'before the first'})" for part, step in findings]
     return ", ".join(named) or "nothing"
@@ -128,10 +201,7 @@ def measure() -> dict[str, Any]:
     rows = {
         name: {
             "words": fault.words,
-            **{
-                kind: found_by(digits.train(kind, name)[0])
-                for kind in ("logistic", "mlp")
-            },
+            **{kind: found_by(digits.train(kind, name)[0]) for kind in ("logistic", "mlp")},
         }
         for name, fault in FAULTS.items()
     }
