@@ -21,10 +21,11 @@ from tollens.training.step_audit import StepAudit
 TITLE = "Audits of private training"
 NOTE = (
     "Steps of DP-SGD with true μ = 1, each replayed with a canary, with the same noise (common) or "
-    "with noise of its own (independent); α = 0.05. Bounds are ε at δ = 1e-5, means over runs; the "
-    "truth is 4.38. The published experiment is repeated on scikit-learn's digits: batches of 8, "
-    "clipping norm 0.1, a canary in every second step, an MLP. The tap's share is the part of a "
-    "watched training's time that a run without the tap does not take (Opacus, batches of 64)."
+    "with noise of its own (independent); α = 0.05. Bounds are lower confidence sequences for μ, "
+    "written as the ε of a Gaussian mechanism at δ = 1e-5, means over runs; the truth is 4.38. The "
+    "published experiment is repeated on scikit-learn's digits: batches of 8, clipping norm 0.1, a "
+    "canary in every second step, an MLP. The tap's share is the part of a watched training's time "
+    "that a run without the tap does not take (Opacus, batches of 64)."
 )
 RUNS = (30, 200)
 SECONDS = 120.0

@@ -100,7 +100,17 @@ class TestFaults:
             noise = 0.5 * rng.normal()
             audit.update(with_canary=1 + noise, without_canary=noise)
         assert audit.refuted_at < 60 and audit.part == "projection"
-        assert audit.mu_lower > 1 and audit.epsilon_lower > 4.37
+        assert audit.mu_lower > 1 and audit.epsilon_normal > 4.37
+
+    def test_no_more_epsilon_than_total_variation_shows(self):
+        # randomised response at epsilon 1: its total variation is that of mu = 1.22, and a normal
+        # step of that mu would have epsilon 5.4 at 1e-5; all that is shown is 1
+        audit, rng = StepAudit(1.0, alpha=0.05), np.random.default_rng(0)
+        for u in rng.random(4000):
+            truth = math.e / (1 + math.e)
+            audit.update(with_canary=2.0 * (u < truth), without_canary=2.0 * (u >= truth))
+        assert audit.mu_lower > 1.05 and audit.epsilon_normal > 4.5
+        assert 0.85 < audit.epsilon_lower <= 1.0
 
     def test_too_much_noise_is_a_warning_and_no_fault(self):
         audit, rng = new(), np.random.default_rng(3)

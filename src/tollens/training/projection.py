@@ -17,7 +17,8 @@ where the noise is the same in every step.
 
 The same bets are made against mu-GDP for mu on a grid. These claims are nested, so that the
 largest mu up to which all are rejected is a lower bound at any time (a confidence sequence, no
-correction needed): the first true one has to be rejected for it to be too large.
+correction needed): the first true one has to be rejected for it to be too large. What it shows is
+a total variation; an epsilon at a small delta follows from it only for Gaussian mechanisms.
 
 Everything is kept as arrays of log wealths: a step costs the same however many there were. Those
 against the grid are brought up to date in blocks, which is only a matter of cost.

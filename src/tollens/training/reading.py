@@ -19,11 +19,12 @@ class Reading:
 
     `with_canary` and `without_canary` are the noisy sum's projections on the canary in the two
     worlds, in units of C; best on the direction in which the canary moved the sum, and less the
-    projection of the clean sum without it. `sensitivity` is the norm of the difference that the canary makes to the sum
-    before noise, in units of C: at most 1 if clipping works. `residual` is the noise, noisy minus
-    clean sum over all coordinates, in units of the claimed standard deviation, shape (n,):
-    claimed to be n independent standard normal numbers. `batch_size` is the number of records in
-    the batch, `records` their positions in the data, shape (batch_size,).
+    projection of the clean sum without it. `sensitivity` is the norm of the difference that the
+    canary makes to the sum before noise, in units of C: at most 1 if clipping works. `residual`
+    is the noise, noisy minus clean sum over all coordinates, in units of the claimed standard
+    deviation, shape (n,): claimed to be n independent standard normal numbers. `batch_size` is
+    the number of records in the batch, `records` their positions in the data, shape
+    (batch_size,).
     """
 
     with_canary: float | None = None

@@ -42,7 +42,9 @@ class TrainingReport:
 
     `alpha` is the probability with which `refuted_at` is ever a step if all is as the accountant
     assumes; the same holds for both lower bounds together. `mu_lower` and `epsilon_lower` (at
-    `delta`) are about one step and assume nothing; `mu_lower_normal` assumes normal noise.
+    `delta`) are about one step and assume nothing. `epsilon_normal` is the epsilon of a step with
+    normal noise and that mu, `mu_lower_normal` a bound that looks at all coordinates of the noise
+    and assumes that it is normal.
     `part` is the piece that won the bet. Logs are natural.
     """
 
@@ -60,6 +62,7 @@ class TrainingReport:
     mu_lower: float
     mu_lower_normal: float
     epsilon_lower: float
+    epsilon_normal: float
     largest_sensitivity: float
     parts: tuple[PartSummary, ...]
     findings: tuple[Finding, ...]
@@ -92,6 +95,7 @@ class TrainingReport:
             "mu_lower": self.mu_lower,
             "mu_lower_normal": min(self.mu_lower_normal, 1e300),
             "epsilon_lower": self.epsilon_lower,
+            "epsilon_normal": self.epsilon_normal,
             "faults": float(sum(finding.level == "fault" for finding in self.findings)),
             "warnings": float(sum(finding.level == "warning" for finding in self.findings)),
         }
@@ -110,8 +114,8 @@ class TrainingReport:
             where = "before the first step" if finding.step == 0 else f"from step {finding.step}"
             rows.append((finding.level, f"{finding.part} ({where}): {finding.text}"))
         rows.append(("step", self._step_words()))
-        if self._normal_says_more():
-            rows.append(("", self._normal_words()))
+        if self.mu_lower > 0 or self.mu_lower_normal > 0:
+            rows.append(("if normal", self._normal_words()))
         if self.run is not None:
             rows.append(("run", self._run_words(self.run)))
         rows.append(("evidence", self._evidence_words()))
@@ -126,18 +130,22 @@ class TrainingReport:
         if self.mu_lower <= 0:
             return f"no leak of a step is shown yet, on {self.pairs:,} replayed steps"
         return (
-            f"a step leaks at least mu = {down(self.mu_lower)} (promised: "
-            f"{1.0 / self.noise_multiplier:.4g}), epsilon >= {down(self.epsilon_lower)} at delta "
-            f"= {self.delta:g}; nothing is assumed of the noise"
+            f"a step is not mu-GDP for mu = {down(self.mu_lower)} or less (promised: "
+            f"{1.0 / self.noise_multiplier:.4g}), and epsilon >= {down(self.epsilon_lower)} at "
+            f"delta = {self.delta:g}; nothing is assumed of the noise"
         )
 
-    def _normal_says_more(self) -> bool:
-        return self.mu_lower_normal > max(self.mu_lower, 0.0)
-
     def _normal_words(self) -> str:
+        """What follows if the noise is normal: from the projections, and from all coordinates."""
         if math.isinf(self.mu_lower_normal):
-            return "if the noise is normal, some step had none: it hides nothing"
-        return f"if the noise is normal, some step leaks at least mu = {down(self.mu_lower_normal)}"
+            return "some step had no noise: it hides nothing"
+        text = (
+            f"with normal noise such a step has epsilon = {down(self.epsilon_normal)} at delta = "
+            f"{self.delta:g}"
+        )
+        if self.mu_lower_normal <= 0:
+            return text
+        return f"{text}; by all coordinates some step has mu >= {down(self.mu_lower_normal)}"
 
     def _run_words(self, run: RunLeak) -> str:
         text = f"{run.accountant} says epsilon = {run.printed:.4g} at delta = {self.delta:g}"
@@ -145,7 +153,7 @@ class TrainingReport:
             return text
         by = "" if run.compared_by == run.accountant else f" (by {run.compared_by})"
         return (
-            f"{text}; if every step leaks what was shown of one, the run leaks "
+            f"{text}; if every step is normal and leaks what was shown of one, the run leaks "
             f"{down(run.shown)} where {run.promised:.4g} was promised{by}"
         )
 
@@ -196,7 +204,7 @@ class TrainingReport:
 
 _NUMBERS = (
     "noise_multiplier", "alpha", "delta", "log_e_value", "mu_lower", "mu_lower_normal",
-    "epsilon_lower", "largest_sensitivity", "seconds",
+    "epsilon_lower", "epsilon_normal", "largest_sensitivity", "seconds",
 )  # fmt: skip
 
 

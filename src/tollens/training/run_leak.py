@@ -1,9 +1,10 @@
 """From a step to the run: what the accountant prints, and what it would print for what was shown.
 
-If every step leaks like the one that was tested, mu or more, a run of T steps leaks at least what
-a run with noise multiplier 1/mu leaks: the same accountant, asked about that multiplier, gives a
-number that can be put beside the one it prints. It is a comparison and no certificate: the
-accountant's own numbers are upper bounds, and the other steps are supposed to be alike.
+If every step is a Gaussian mechanism that leaks like the one that was tested, mu or more, a run
+of T steps leaks at least what a run with noise multiplier 1/mu leaks: the same accountant, asked
+about that multiplier, gives a number that can be put beside the one it prints. It is a comparison
+and no certificate: the accountant's own numbers are upper bounds, and the other steps are
+supposed to be alike.
 """
 
 from __future__ import annotations

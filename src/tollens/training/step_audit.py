@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from tollens.claim import Claim, gaussian, parse_claim
 from tollens.errors import UsageError, collect
@@ -221,7 +222,7 @@ class StepAudit:
 
     @property
     def mu_lower(self) -> float:
-        """A lower bound for the mu of a step; nothing is assumed; right at all times at once."""
+        """A step is mu-GDP for no mu below this; nothing is assumed; right at all times at once."""
         return self.projection.mu_lower(self.alpha * self._share_of(self.projection))
 
     @property
@@ -240,7 +241,17 @@ class StepAudit:
 
     @property
     def epsilon_lower(self) -> float:
-        """The epsilon of a step at `delta` that follows from `mu_lower`."""
+        """A lower bound for the epsilon of a step at `delta`; nothing is assumed.
+
+        What was shown is a total variation t, and (epsilon, delta)-DP in both orders allows
+        `t <= (e^epsilon - 1 + 2 delta) / (e^epsilon + 1)`.
+        """
+        apart = 2.0 * float(ndtr(self.mu_lower / 2.0)) - 1.0
+        return max(0.0, math.log((1.0 + apart - 2.0 * self.delta) / (1.0 - apart)))
+
+    @property
+    def epsilon_normal(self) -> float:
+        """The epsilon at `delta` of a step with normal noise and the mu of `mu_lower`."""
         return gaussian(self.mu_lower).epsilon(self.delta) if self.mu_lower > 0 else 0.0
 
     def metrics(self) -> dict[str, float]:
@@ -255,6 +266,7 @@ class StepAudit:
             "mu_claimed": 1.0 / self.noise_multiplier,
             "mu_lower": self.mu_lower,
             "epsilon_lower": self.epsilon_lower,
+            "epsilon_normal": self.epsilon_normal,
             "faults": float(sum(finding.level == "fault" for finding in self.findings)),
             "warnings": float(sum(finding.level == "warning" for finding in self.findings)),
         }
@@ -280,6 +292,7 @@ class StepAudit:
             mu_lower=self.mu_lower,
             mu_lower_normal=self.mu_lower_normal,
             epsilon_lower=self.epsilon_lower,
+            epsilon_normal=self.epsilon_normal,
             largest_sensitivity=self.sensitivity.largest,
             parts=tuple(
                 PartSummary(part.name, float(share), part.log_e_value, part.assumes)
