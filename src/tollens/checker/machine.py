@@ -58,6 +58,8 @@ MUCH = 2_000_000
 
 _UNSWEPT = 1_000
 
+NESTED = "values that are nested too deeply"
+
 
 class _Running:
     """In place of an output: the run stands at the head of a loop."""
@@ -101,7 +103,7 @@ class Explorer:
             try:
                 self._turn()
             except RecursionError:
-                raise Refused([Refusal(1, "values that are nested too deeply", "")]) from None
+                raise Refused([Refusal(1, NESTED, "")]) from None
         closed = not self._open and self._turned.issuperset(self._frontier)
         cut = [
             path(state, None, CLOSED if closed else self._reach.of(state))
@@ -310,6 +312,8 @@ class Machine:
                         raise Fault(TOO_MUCH)
                 except Fault as fault:
                     raise _refused(current, str(fault)) from None
+                except RecursionError:
+                    raise _refused(current, NESTED) from None
 
     def _endure(self, waiting: int, line: int) -> None:
         """Give up on what goes on for long without the head of a loop, where it could be cut."""

@@ -57,6 +57,8 @@ def search(
         except Refused as refusal:
             refused_by = refusal
             break
+        except ArithmeticError:
+            attempts.append(Attempt(name, "numbers that are too large or too small for its floats"))
         if attempts[-1].document is not None or task.late:
             break
     return _found(attempts, refused_by, late=task.late)

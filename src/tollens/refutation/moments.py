@@ -80,6 +80,8 @@ def best_square(
                 for i in range(n)
             ]
         )
+        if not np.isfinite(form).all():
+            raise OverflowError("moments beyond floats")
         values, vectors = np.linalg.eigh(form)
         weights = [
             Fraction(float(v)) / _fraction_of(length)
