@@ -85,10 +85,12 @@ def watch(  # noqa: PLR0913 - keyword-only settings with good defaults
     Within `jax.jit` and `jax.lax.scan` the replay is compiled into the step, and numbers come to
     the host by ordered callbacks: `w.check()` waits for them and raises what a compiled program
     cannot, at the latest at the end of the block. Functions must be compiled anew for each watch.
-    Training is the same to the bit outside of a trace; within one, a second use of the gradients
+    Arrays may be sharded under `jax.jit`; `jax.vmap`, `jax.pmap` and `shard_map` are refused.
+
+    Training is the same to the bit outside of a trace. Within one, a second use of the gradients
     may make the compiler round the last bits of large models differently (by 2e-7, with 125,000
-    parameters). `untouched=True` replays with zeros in their place, in compiled steps, and leaves
-    no trace; what gradients do to clipping and noise is then not seen. Arrays may be sharded under `jax.jit`; `jax.vmap`, `jax.pmap` and `shard_map` are refused.
+    parameters). `untouched=True` has compiled steps replayed with zeros in place of the gradients,
+    which leaves no trace; what gradients do to clipping and noise is then not seen.
 
     Raises `UsageError` for what is no privatiser, and where a small gradient does not come out as
     it went in: an optimiser or learning rate belongs behind the watch.

@@ -8,7 +8,8 @@ done again with the same noise, in the same compiled program. Two kinds are told
 * per example: it clips, adds up, adds noise and perhaps divides. In the canary's world the first
   record has a gradient of norm 10 C along u, in the other one a zero in its place: batches are of
   the same size in both, so what is divided by it does not tell them apart. The noise is what comes
-  out where all gradients are zero.
+  out where all gradients are zero; projections are on the direction in which the canary moved the
+  sum.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ CORRELATED = 0.05
 
 SAME = 0.999
 """Noise that is correlated by more is the same noise: a fault, and no matrix factorisation."""
+
+MISSED = 1e-3
+"""A second run of a step that is further off than this, in units of C, had noise of its own."""
 
 ROUNDED = 1e-4
 """A change that exceeds the clipping norm by less is put down to single precision."""
@@ -129,16 +133,15 @@ def _of_rows(
     present = _scaled(step(first_row(CANARY_NORM * promise.norm)), scale)
     noise = _scaled(step([jnp.zeros_like(leaf) for leaf in leaves]), scale)
     moved = _less(present, absent)
-    read = _told(
-        promise,
-        noise,
-        [n + m for n, m in zip(noise, moved, strict=True)],
-        unit,
-        moved,
-        _norm(_less(again, after)),
-        _rounding(outs, after),
-        after,
-    )
+    off, rounding = _norm(_less(again, after)), _rounding(outs, after)
+    length = _norm(moved)
+    usable = (off <= MISSED * promise.norm + rounding) & (length > 0.0)
+    along = [
+        jnp.where(usable, m / jnp.maximum(length, 1e-30), u)
+        for m, u in zip(moved, unit, strict=True)
+    ]
+    present_noise = [n + m for n, m in zip(noise, moved, strict=True)]
+    read = _told(promise, noise, present_noise, along, moved, off, rounding, after)
     zero = jnp.stack([(leaf == 0).reshape(leaf.shape[0], -1).all(axis=1) for leaf in leaves])
     record = _norm(_less(after, absent)) / promise.norm
     return read._replace(moved=jnp.maximum(read.moved, record), zeros=zero.all(axis=0).sum())
@@ -263,17 +266,18 @@ def tried(init: Callable[..., Any], update: Callable[..., Any], promise: Promise
     unit = direction([(TRIED,)], promise.seed)[0]
     params = {"tried": jnp.zeros(TRIED)}
 
-    def given(rows: int, norm: float) -> dict[str, Any]:
+    def given(rows: int, norm: Any) -> dict[str, Any]:
         if not promise.per_example:
             return {"tried": norm * unit}
         return {"tried": jnp.zeros((rows, TRIED)).at[0].set(norm * unit)}
 
     def gain(rows: int, state: Any) -> Any:
-        out, plain = (
-            update(given(rows, norm), state, params)[0]["tried"]
-            for norm in (promise.norm / 2.0, 0.0)
-        )
-        return jnp.vdot(out - plain, unit) / (promise.norm / 2.0)
+        def made(norm: Any) -> Any:
+            return update(given(rows, norm), state, params)[0]["tried"]
+
+        small = promise.norm / 2.0
+        out, plain = jax.lax.map(made, jnp.array([small, 0.0]))
+        return jnp.vdot(out - plain, unit) / small
 
     def run() -> tuple[Any, Any, Any]:
         start = init(params)
@@ -283,7 +287,8 @@ def tried(init: Callable[..., Any], update: Callable[..., Any], promise: Promise
             return state, out["tried"]
 
         _, noise = jax.lax.scan(one, start, None, length=TRIED_STEPS)
-        return gain(4, start), gain(8, start), noise
+        four = gain(4, start)
+        return four, gain(8, start) if promise.per_example else four, noise
 
     try:
         with jax.ensure_compile_time_eval():

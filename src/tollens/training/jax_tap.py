@@ -25,6 +25,7 @@ from jax.experimental import io_callback
 from tollens.errors import UsageError
 from tollens.training.jax_account import Account, account_finding, account_of
 from tollens.training.jax_probe import (
+    MISSED,
     MOST_COORDINATES,
     ROUNDED,
     Numbers,
@@ -314,7 +315,7 @@ class Watch:
         finite = bool(read.finite)
         residual = np.asarray(read.residual, dtype=np.float64)
         moved, rounding = float(read.moved), float(read.rounding)
-        replayed = not finite or float(read.off) <= 1e-3 + rounding
+        replayed = not finite or float(read.off) <= MISSED + rounding
         if not replayed:
             self._audit.notes["replay"] = (
                 "a step done again with the same state came out differently (the noise depends on "
