@@ -205,6 +205,12 @@ class TestReport:
             audit.add(Finding("x", "warning", at, text, "nothing"))
         assert [(f.step, f.text) for f in audit.findings] == [(3, "new")]
 
+    def test_what_was_not_shown_is_not_spoken_of(self):
+        audit = new()
+        audit.update(residual=np.random.default_rng(0).normal(size=N))
+        said = dict(audit.report().lines())["if normal"]
+        assert "such a step" not in said and "some step has mu >=" in said
+
 
 class TestCurve:
     def test_is_bounded_and_has_the_last_step(self):

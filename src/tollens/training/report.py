@@ -139,13 +139,15 @@ class TrainingReport:
         """What follows if the noise is normal: from the projections, and from all coordinates."""
         if math.isinf(self.mu_lower_normal):
             return "some step had no noise: it hides nothing"
-        text = (
-            f"with normal noise such a step has epsilon = {down(self.epsilon_normal)} at delta = "
-            f"{self.delta:g}"
-        )
-        if self.mu_lower_normal <= 0:
-            return text
-        return f"{text}; by all coordinates some step has mu >= {down(self.mu_lower_normal)}"
+        found = []
+        if self.mu_lower > 0:
+            found.append(
+                f"with normal noise such a step has epsilon = {down(self.epsilon_normal)} at delta "
+                f"= {self.delta:g}"
+            )
+        if self.mu_lower_normal > 0:
+            found.append(f"by all coordinates some step has mu >= {down(self.mu_lower_normal)}")
+        return "; ".join(found)
 
     def _run_words(self, run: RunLeak) -> str:
         text = f"{run.accountant} says epsilon = {run.printed:.4g} at delta = {self.delta:g}"
