@@ -55,14 +55,14 @@ class _Curve:
 
 
 def training_svg(report: TrainingReport) -> str:
-    """An SVG document: the lower bound of a step and, with an accountant, of the run.
+    """An SVG document: the lower bound for a step and, with an accountant, what it means for a run.
 
     >>> from tollens.training.step_audit import StepAudit
     >>> audit = StepAudit(1.0, alpha=0.05)
     >>> for _ in range(60):
     ...     audit.update(with_canary=2.0, without_canary=-2.0)
     >>> picture = training_svg(audit.report())
-    >>> picture[:4], "a step, promised" in picture
+    >>> picture[:4], "every mu below is refuted" in picture
     ('<svg', True)
     """
     last = max(report.steps, 1)
@@ -73,8 +73,8 @@ def training_svg(report: TrainingReport) -> str:
             "One step: mu",
             f"the bound holds at all steps at once, with error probability {report.alpha:g}",
             [
-                _Curve("a step, promised", [(0.0, promised), (float(last), promised)], said=True),
-                _Curve("a step leaks at least", shown, said=False, stairs=True),
+                _Curve("promised", [(0.0, promised), (float(last), promised)], said=True),
+                _Curve("every mu below is refuted", shown, said=False, stairs=True),
             ],
         )
     ]
@@ -87,7 +87,9 @@ def training_svg(report: TrainingReport) -> str:
             "a comparison, no certificate",
             [
                 _Curve(f"promised, by {run.compared_by}", said, said=True),
-                _Curve("if every step leaks what was shown of one", leaked, said=False),
+                _Curve(
+                    "if every step is normal and leaks what was shown of one", leaked, said=False
+                ),
             ],
         ))  # fmt: skip
     height = _TOP + PANEL * len(panels)
@@ -110,7 +112,7 @@ def training_svg(report: TrainingReport) -> str:
 def _spoken(report: TrainingReport) -> str:
     """The picture in words."""
     text = (
-        f"{report.name}, {report.steps:,} steps: a step leaks at least mu = "
+        f"{report.name}, {report.steps:,} steps: a step is mu-GDP for no mu below "
         f"{down(report.mu_lower, 3)}, promised is {1.0 / report.noise_multiplier:.3g}"
     )
     fault = _first_fault(report)
