@@ -50,6 +50,7 @@ def test_pairs_that_leak_exit_with_1_and_show_bounds_that_are_no_verdict(folder)
     assert "after 200 pairs of scores" in text
     assert "(canary in or out)" in text
     assert text.count("not part of the verdict, valid at this size only") == 3
+    assert text.count("not part of the verdict, valid at every size: normal scores") == 1
     assert "the same scores again with seed=0" in text
     assert run("leak.npy", "--claim", "epsilon=1", "--exit-zero", cwd=folder).returncode == 0
 

@@ -49,6 +49,8 @@ _HALVINGS = 60
 class FixedBound:
     """A lower bound for a leak with error probability `alpha`, valid at `size` canaries only.
 
+    Those of a confidence sequence, which says so, are valid at every size.
+
     `epsilon` is stated at `delta`, and 0 where nothing was shown; `mu` is in units of the standard
     deviation of Gaussian DP, None where the method has no such form. `assumes` is in words.
     """

@@ -14,7 +14,7 @@ import numpy as np
 from tollens.auditing.api import Audit
 from tollens.auditing.power import fewest_pairs
 from tollens.auditing.sequential import DEFAULT_DELTA
-from tollens.claim import Claim, parse_claim
+from tollens.claim import Claim, gaussian, parse_claim
 from tollens.errors import UsageError, collect
 from tollens.evidence import Wealth
 from tollens.neighbours import Pair
@@ -26,6 +26,7 @@ from tollens.training.fixed_size import (
     guesses,
     threshold_bound,
 )
+from tollens.training.gaussian_scores import GaussianScores
 from tollens.training.one_run import OneRun, one_run
 from tollens.training.one_run_power import detectable_excess
 from tollens.training.score_files import CanaryScores, PairScores, Scores, read_scores
@@ -38,6 +39,9 @@ RELATION = "canary in or out"
 
 BESIDE = "not part of the verdict, valid at this size only"
 """What is said of every bound of fixed size."""
+
+ASIDE = "not part of the verdict, valid at every size"
+"""What is said of the bound that holds whenever one stops."""
 
 _NEEDED = 'no claim was given; say what was promised, such as "mu=1", "epsilon=1" or '
 _NEEDED += '"epsilon=1, delta=1e-5"'
@@ -259,7 +263,32 @@ def _digest(read: CanaryScores, found: OneRun) -> str:
 
 def _beside(read: Scores, delta: float, alpha: float, coupling: str, seed: int) -> list[str]:
     found = fixed_size_bounds(read, delta=delta, alpha=alpha, coupling=coupling, seed=seed)
-    return [f"{BESIDE}: {bound.words()}" for bound in found]
+    lines = [f"{BESIDE}: {bound.words()}" for bound in found]
+    always = normal_bound(read, delta=delta, alpha=alpha, coupling=coupling)
+    return lines if always is None else [f"{ASIDE}: {always.words()}", *lines]
+
+
+def normal_bound(
+    scores: Scores, *, delta: float = 1e-5, alpha: float = 0.05, coupling: str = "independent"
+) -> FixedBound | None:
+    """The lower confidence sequence for mu of pairs of scores that are asserted to be normal.
+
+    Valid at every number of pairs at once; see `tollens.training.gaussian_scores`. None for the
+    canaries of one run, and where scores with common noise differ by more than a constant.
+    """
+    if isinstance(scores, CanaryScores):
+        return None
+    sums = GaussianScores(coupling=coupling)
+    try:
+        sums.update(scores.inside, scores.outside)
+    except UsageError:
+        return None
+    mu, curved = sums.mu_lower(alpha), delta if delta > 0 else DEFAULT_DELTA
+    epsilon = gaussian(mu).epsilon(curved) if mu > 0 else 0.0
+    return FixedBound(
+        "normal scores, a confidence sequence", epsilon, curved, mu, alpha, len(scores),
+        sums.assumes,
+    )  # fmt: skip
 
 
 def fixed_size_bounds(
