@@ -90,6 +90,14 @@ class NoiseOnceAnEpoch(DPOptimizer):
         draw(self, self.noise_multiplier * self.max_grad_norm, epoch)
 
 
+class DividedByBatch(DPOptimizer):
+    """The mean over the records that happen to be in the batch; their number is private."""
+
+    def scale_grad(self):
+        for p in self.params:
+            p.grad /= len(self.grad_samples[0])
+
+
 # Clipping
 
 
@@ -174,6 +182,7 @@ FAULTS = {
     "noise-divided-twice": Fault("noise divided by the batch size twice", NoiseDividedTwice),
     "same-seed": Fault("the same seed in each step", SameSeed),
     "noise-once-an-epoch": Fault("noise drawn once an epoch", NoiseOnceAnEpoch),
+    "divided-by-batch": Fault("noisy sum divided by the size of the batch", DividedByBatch),
     "no-clipping": Fault("no clipping", NoClipping),
     "clipping-after-averaging": Fault("clipping after averaging", ClippingAfterAveraging),
     "clipping-by-maximum-norm": Fault("clipping by the maximum norm", ClippingByMaximumNorm),

@@ -286,6 +286,66 @@ class TestFaults:
             assert [part.name for part in w.report().parts][-1] == "sampling"
 
 
+class TestRelease:
+    """What becomes of the noisy sum, up to the inner optimiser."""
+
+    def found(self, name, changed, steps=8, **settings):
+        setup = Setup(**settings)
+        plain = type(setup.optimizer)
+
+        class Changed(plain):
+            pass
+
+        setattr(Changed, name, changed)
+        setup.optimizer.__class__ = Changed
+        w = watched(setup, steps)
+        return [(f.level, f.step) for f in w.findings if f.part == "release"], w
+
+    def test_division_by_the_size_of_each_batch_is_a_fault(self):
+        def scale_grad(self):
+            for p in self.params:
+                p.grad /= len(self.grad_samples[0])
+
+        found, w = self.found("scale_grad", scale_grad)
+        assert found[0][0] == "fault" and found[0][1] <= 5 and w.broken
+        found, w = self.found("scale_grad", scale_grad, poisson=False)
+        assert found == []  # all batches are of one size
+
+    def test_a_public_factor_of_any_size_is_none(self):
+        def scale_grad(self):
+            for p in self.params:
+                p.grad *= -3.0
+
+        assert self.found("scale_grad", scale_grad)[0] == []
+
+    def test_gradients_that_change_after_the_noise_are_a_warning(self):
+        def scale_grad(self):
+            for p in self.params:
+                p.grad += p.summed_grad
+
+        assert self.found("scale_grad", scale_grad)[0] == [("warning", 1)]
+
+    @pytest.mark.parametrize(("spread", "level"), [(0.0, "fault"), (1.0, "warning")])
+    def test_steps_that_do_not_call_add_noise(self, spread, level):
+        def pre_step(self, closure=None):
+            self.clip_and_accumulate()
+            for p in self.params:
+                p.grad = p.summed_grad + spread * torch.randn_like(p)
+            self.scale_grad()
+            self.step_hook(self)
+            return True
+
+        found, w = self.found("pre_step", pre_step)
+        assert found == [(level, 1)] and w.broken == (level == "fault")
+        assert w.audit.projection.pairs == 0
+
+    @pytest.mark.parametrize("settings", [{"every": 3}, {}])
+    @pytest.mark.parametrize("virtual", [None, 5])
+    def test_correct_training_has_none_and_no_note(self, settings, virtual):
+        w = watched(Setup(), 15, virtual=virtual, **settings)
+        assert not [f for f in w.findings if f.part == "release"] and not w.audit.notes
+
+
 class TestReport:
     def test_says_what_was_read_from_the_engine(self):
         setup = Setup()

@@ -29,6 +29,7 @@ from tollens.training.opacus_account import (
     batch_size_finding,
     counted,
 )
+from tollens.training.opacus_release import Release
 from tollens.training.part import Finding
 from tollens.training.reading import Reading
 from tollens.training.report import TrainingReport
@@ -110,6 +111,7 @@ class Watch:
         if not samples or optimizer._check_skip_next_step(pop_next=False):
             return self._pre_step(closure)
         looked = self._steps % self._settings.every == 0
+        self._tap.begin()
         if looked:
             self._tap.replay(samples)
         result = self._pre_step(closure)
@@ -151,7 +153,8 @@ class Watch:
             reading = Reading(residual=reading.residual, batch_size=batch_size)
         for text in self._tap.notes:
             audit.notes[text] = text
-        for finding in (self._tap.silent(self._steps), self._accountant()):
+        released = self._tap.released(batch_size, self._steps)
+        for finding in (self._tap.silent(self._steps), released, self._accountant()):
             if finding is not None:
                 audit.add(finding)
         audit.read(reading)
@@ -267,6 +270,12 @@ class _Tap:
         self._canary: _World | None = None
         self._read = Reading()
         self._silent: list[int] = []
+        self._release = Release()
+
+    def begin(self) -> None:
+        """A new step: what was read of the last one is forgotten."""
+        self._canary, self._read, self._silent = None, Reading(), []
+        self._release.begin()
 
     def attach(self) -> None:
         """Stand around the optimiser's `add_noise`."""
@@ -281,7 +290,6 @@ class _Tap:
     def replay(self, samples: list[Any]) -> None:
         """Clip and add noise in a world that has the canary; put everything back."""
         optimizer, params = self.optimizer, self.optimizer.params
-        self._canary = None
         if any(sample is None for sample in samples):
             self._note(
                 "per-sample gradients are not kept (ghost clipping), so no canary can be put in: "
@@ -339,7 +347,9 @@ class _Tap:
         norm = float(optimizer.max_grad_norm)
         spread = float(optimizer.noise_multiplier) * norm
         clean = _flat([p.summed_grad for p in params])
-        noise = _flat([p.grad for p in params]) - clean
+        noisy = _flat([p.grad for p in params])
+        self._release.keep(noisy)
+        noise = noisy - clean
         self._silent = [] if bool(noise.all()) else _silent(noise, params)
         kept = noise if self._kept is None else noise[self._kept]
         self._read = Reading(residual=kept.cpu().numpy() / spread)
@@ -367,6 +377,15 @@ class _Tap:
     def reading(self, batch_size: int | None) -> Reading:
         """What the step told, in the units of `Reading`."""
         return replace(self._read, batch_size=batch_size)
+
+    @torch.no_grad()
+    def released(self, rows: int | None, step: int) -> Finding | None:
+        """What is wrong with what the inner optimiser gets of the noisy sum."""
+        params = self.optimizer.params
+        if any(p.grad is None or p.summed_grad is None for p in params):
+            return None
+        clean = _flat([p.summed_grad for p in params])
+        return self._release.finding(_flat([p.grad for p in params]), clean, rows, step)
 
     def silent(self, step: int) -> Finding | None:
         """A fault if some parameter's gradient got no noise at all."""
