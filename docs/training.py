@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+import textwrap
 import time
 import warnings
 from collections.abc import Callable
@@ -148,6 +150,7 @@ def constants(table: Table, row: Row) -> str:
     )
 
     rows = [
+        row(projection, "LEARNED", "share of the stake whose cut is learned"),
         row(projection, "WIDTHS", "widths of the ramps, in standard deviations of the noise"),
         row(projection, "STRENGTHS", "values of l (1 + d)"),
         row(projection, "MU_GRID", "values that the lower bound may take"),
@@ -170,11 +173,22 @@ def _found(findings: list[tuple[str, int]]) -> str:
 
 def _shown(line: str, key: str) -> str:
     row = measured()[key]
-    return f"```text\n$ {line}\n{row['text']}\n$ echo $?\n{row['code']}\n```"
+    return f"```text\n$ {line}\n{_wrapped(row['text'])}\n$ echo $?\n{row['code']}\n```"
 
 
 def _text(text: str) -> str:
-    return f"```text\n{text}\n```"
+    return f"```text\n{_wrapped(text)}\n```"
+
+
+def _wrapped(text: str) -> str:
+    """Long lines go on below their own text, behind the labels."""
+    lines = text.splitlines()
+    labels = re.match(r"\S+ +", lines[0])
+    indent = " " * (len(labels[0]) if labels else 0)
+    wrapped = [
+        textwrap.wrap(line, 100, subsequent_indent=indent, break_on_hyphens=False) for line in lines
+    ]
+    return "\n".join("\n".join(each) for each in wrapped)
 
 
 # Measuring

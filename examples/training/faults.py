@@ -1,7 +1,7 @@
 """Bugs of private training as they are written: each one is a few lines around Opacus's optimiser.
 
-`digits.py --fault NAME` trains with one of them. All but the last three leave the accountant's
-number as it is: nothing that is printed of such a run looks wrong.
+`digits.py --fault NAME` trains with one of them. Nearly all leave the accountant's number as it
+is: nothing that such a run prints looks wrong.
 """
 
 from __future__ import annotations

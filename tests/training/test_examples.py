@@ -29,6 +29,7 @@ EXPECTED = {
     "noise-divided-twice": ("noise scale", 1),
     "same-seed": ("noise reuse", 2),
     "noise-once-an-epoch": ("noise reuse", 2),
+    "divided-by-batch": ("release", 5),
     "no-clipping": ("sensitivity", 1),
     "clipping-after-averaging": ("sensitivity", 1),
     "clipping-by-maximum-norm": ("sensitivity", 1),
