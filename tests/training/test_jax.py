@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 import pytest
@@ -80,13 +80,14 @@ def privatiser(aggregate, spread=NOISE * NORM, divide=lambda x, rows: x / rows, 
         summed = noisy(key, aggregate(rows), spread)
         return jax.tree.map(lambda x: divide(x, count), summed), (state if same_key else new)
 
-    return optax.GradientTransformation(lambda _: jax.random.key(0), update)
+    return optax.GradientTransformation(lambda _: jax.random.key(0, impl="rbg"), update)
 
 
 def clipped_total(rows):
     return total(clip_rows(rows))
 
 
+@lru_cache
 def gradients(seed, steps, rows=None, scale=1.0):
     rng = np.random.default_rng(seed)
     lead = () if rows is None else (rows,)
@@ -302,7 +303,7 @@ def test_the_bound_that_clipping_states_is_compared():
 
 
 def model_step(transformation, clip):
-    optimizer = optax.chain(transformation, optax.adam(0.01))
+    optimizer = optax.chain(transformation, optax.sgd(0.1, momentum=0.9))
 
     def step(carry, batch):
         params, state = carry
@@ -330,12 +331,11 @@ def trained(transformation, mode, per_example, steps=6):
     return carry[0]
 
 
-@pytest.mark.parametrize("untouched", [False, True])
-@pytest.mark.parametrize("mode", ["eager", "jit", "scan"])
+@pytest.mark.parametrize(
+    ("mode", "untouched"), [("eager", False), ("jit", False), ("scan", False), ("jit", True)]
+)
 @pytest.mark.parametrize("per_example", [False, True])
 def test_training_is_the_same_to_the_bit(mode, per_example, untouched):
-    if untouched and mode == "eager":
-        pytest.skip("the same as without")
     plain = AGGREGATE if per_example else CORRECT
     with watch(plain, per_example=per_example, untouched=untouched) as w:
         watched = trained(w.transformation, mode, per_example)

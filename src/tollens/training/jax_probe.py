@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -271,24 +271,25 @@ def tried(init: Callable[..., Any], update: Callable[..., Any], promise: Promise
             return {"tried": norm * unit}
         return {"tried": jnp.zeros((rows, TRIED)).at[0].set(norm * unit)}
 
-    def gain(rows: int, state: Any) -> Any:
-        def made(norm: Any) -> Any:
-            return update(given(rows, norm), state, params)[0]["tried"]
+    small = promise.norm / 2.0
 
-        small = promise.norm / 2.0
-        out, plain = jax.lax.map(made, jnp.array([small, 0.0]))
-        return jnp.vdot(out - plain, unit) / small
-
-    def run() -> tuple[Any, Any, Any]:
+    def runs(rows: int, steps: int) -> tuple[Any, Any]:
+        """The gain of a small gradient in the first step, and what steps make of zeros."""
         start = init(params)
 
-        def one(state: Any, _: Any) -> tuple[Any, Any]:
-            out, state = update(given(4, 0.0), state, params)
+        def one(state: Any, asked: Any) -> tuple[Any, Any]:
+            norm, again = asked
+            state = jax.tree.map(partial(jnp.where, again), start, state)
+            out, state = update(given(rows, norm), state, params)
             return state, out["tried"]
 
-        _, noise = jax.lax.scan(one, start, None, length=TRIED_STEPS)
-        four = gain(4, start)
-        return four, gain(8, start) if promise.per_example else four, noise
+        asked = jnp.zeros(steps + 1).at[-1].set(small), jnp.arange(steps + 1) == steps
+        _, outs = jax.lax.scan(one, start, asked)
+        return jnp.vdot(outs[-1] - outs[0], unit) / small, outs[:-1]
+
+    def run() -> tuple[Any, Any, Any]:
+        four, noise = runs(4, TRIED_STEPS)
+        return four, runs(8, 1)[0] if promise.per_example else four, noise
 
     try:
         with jax.ensure_compile_time_eval():
