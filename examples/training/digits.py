@@ -28,6 +28,7 @@ RECORDS, BATCH = 1437, 64
 NOISE_MULTIPLIER, CLIPPING_NORM = 1.0, 4.0
 
 warnings.filterwarnings("ignore", module="opacus|torch")
+warnings.filterwarnings("ignore", message="Full backward hook")
 
 
 def make_model(kind: str, fault: Fault) -> nn.Module:

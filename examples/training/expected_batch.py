@@ -28,6 +28,7 @@ import tollens.opacus
 from tollens.training.report import TrainingReport
 
 warnings.filterwarnings("ignore", module="opacus|torch")
+warnings.filterwarnings("ignore", message="Full backward hook")
 
 DIGITS = load_digits()
 
