@@ -235,7 +235,7 @@ class Watch:
         if not value <= 1.0 + TOLERANCE:
             text = (
                 f"one record more in the batch changes the clipped sum by {value:.5g} C, the "
-                "promise is at most 1 C: a layer mixes the records of a batch"
+                "promise is at most 1 C: a layer mixes the records of a batch, or clipping fails"
             )
             self._keep(Finding("input sensitivity", "fault", self._steps, text, REPLAYED))
         return value
