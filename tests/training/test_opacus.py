@@ -226,6 +226,22 @@ class TestFaults:
         bound = float(w.findings[0].text.split("at most ")[1].split()[0])
         assert 0.5 <= bound < 1.0
 
+    @pytest.mark.parametrize("layers", [1, 5])
+    def test_clipping_each_tensor_to_the_whole_norm_shows_in_full(self, layers):
+        widths = [FEATURES] * layers
+        setup = Setup(torch.nn.Sequential(*(torch.nn.Linear(w, FEATURES) for w in widths)))
+
+        def clip_and_accumulate():
+            for p in setup.optimizer.params:
+                rows = p.grad_sample
+                norms = rows.flatten(1).norm(dim=1)
+                p.summed_grad = torch.einsum("i,i...", (1.0 / norms).clamp(max=1.0), rows)
+
+        setup.optimizer.clip_and_accumulate = clip_and_accumulate
+        w = watched(setup, 2)
+        seen = w.report().largest_sensitivity
+        assert seen == pytest.approx(math.sqrt(2 * layers), rel=1e-3)
+
     def test_no_noise_on_one_parameter(self):
         setup = Setup()
         keep = type(setup.optimizer).add_noise

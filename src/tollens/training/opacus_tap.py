@@ -37,8 +37,11 @@ from tollens.training.sensitivity import TOLERANCE
 from tollens.training.step_audit import StepAudit
 from tollens.training.watching import StopTraining, WatchSettings
 
-CANARY_NORM = 10.0
-"""Norm of the canary's gradient in units of the clipping norm: unclipped, it stands out."""
+CANARY_NORM, NORM_A_TENSOR = 10.0, 2.0
+"""Least norm of the canary's gradient, and of each tensor of it, in units of the clipping norm.
+
+Unclipped it stands out, and it is long enough for clipping tensor by tensor.
+"""
 
 MOST_COORDINATES = 2**17
 """Coordinates of the noise that are looked at; of larger models a random choice, made once."""
@@ -298,7 +301,8 @@ class _Tap:
             return
         sums = [p.summed_grad for p in params]
         grads = [p.grad for p in params]
-        rows = self._rows(CANARY_NORM * float(optimizer.max_grad_norm))
+        norm = max(CANARY_NORM, NORM_A_TENSOR * math.sqrt(len(params)))
+        rows = self._rows(norm * float(optimizer.max_grad_norm))
         with self._same_draws():
             try:
                 for i, (p, sample) in enumerate(zip(params, samples, strict=True)):
@@ -506,11 +510,14 @@ def _sampling(engine: PrivacyEngine | None, loader: Any) -> tuple[int | None, fl
 
 
 def _direction(params: list[torch.nn.Parameter], seed: int) -> list[torch.Tensor]:
-    """A random direction of norm 1 over all parameters, from a generator of its own."""
+    """A random direction of norm 1 that has as much of every tensor, small ones too."""
     generator = torch.Generator().manual_seed(seed)
+    share = 1.0 / math.sqrt(max(1, sum(p.numel() > 0 for p in params)))
     drawn = [torch.randn(p.shape, generator=generator, dtype=torch.float32) for p in params]
-    norm = math.sqrt(sum(float(part.double().square().sum()) for part in drawn))
-    return [(part / norm).to(p.device) for part, p in zip(drawn, params, strict=True)]
+    return [
+        (part * (share / max(float(part.norm()), 1e-30))).to(p.device)
+        for part, p in zip(drawn, params, strict=True)
+    ]
 
 
 def _coordinates(params: list[torch.nn.Parameter], seed: int) -> torch.Tensor | None:
