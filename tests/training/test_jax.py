@@ -244,8 +244,9 @@ def test_records_are_looked_at_too():
     assert "twice" in faults(w)["sampling"].text
 
 
-def test_padding_stops_the_count_of_rows():
-    with watch(AGGREGATE, per_example=True, records=RECORDS, rate=RATE) as w:
+@pytest.mark.parametrize("every", [1, 7])
+def test_padding_stops_the_count_of_rows(every):
+    with watch(AGGREGATE, per_example=True, records=RECORDS, rate=RATE, every=every) as w:
         state = w.init(PARAMS)
         for tree in gradients(0, 20, ROWS):
             _, state = w.update(jax.tree.map(lambda x: x.at[-1].set(0.0), tree), state)
@@ -332,9 +333,16 @@ def trained(transformation, mode, per_example, steps=6):
 
 
 @pytest.mark.parametrize(
-    ("mode", "untouched"), [("eager", False), ("jit", False), ("scan", False), ("jit", True)]
+    ("mode", "per_example", "untouched"),
+    [
+        ("eager", False, False),
+        ("eager", True, False),
+        ("jit", False, False),
+        ("jit", True, False),
+        ("jit", False, True),
+        ("scan", False, False),
+    ],
 )
-@pytest.mark.parametrize("per_example", [False, True])
 def test_training_is_the_same_to_the_bit(mode, per_example, untouched):
     plain = AGGREGATE if per_example else CORRECT
     with watch(plain, per_example=per_example, untouched=untouched) as w:
@@ -413,10 +421,13 @@ def banded(stddev, key=0):
     return matrix_factorization_privatizer(matrix, stddev=stddev, prng_key=key)
 
 
+BANDED = banded(NOISE * NORM)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_correct_matrix_factorisation_is_not_refuted(seed):
-    with watch(banded(NOISE * NORM, seed)) as w:
-        fed(w, 100)
+    with watch(BANDED) as w:
+        fed(w, 100, state=(jax.random.key(seed), w.init(PARAMS)[1]))
     assert w.audit.steps == 100
     assert w.findings == ()
     assert "matrix factorisation" in w.audit.notes["correlated"]
@@ -588,6 +599,7 @@ def test_accountants_say_what_the_run_and_the_leak_cost():
     event = dp_accounting.PoissonSampledDpEvent(RATE, dp_accounting.GaussianDpEvent(NOISE))
     ledger = rdp.RdpAccountant().compose(event, 100)
     config = accountants.RdpAccountantConfig(orders=ledger._orders)
+    training = analysis.DpsgdTrainingAccountant(config)
     params = analysis.DpParams(
         noise_multipliers=NOISE, num_samples=RECORDS, delta=1e-5, batch_size=ROWS
     )
@@ -595,7 +607,8 @@ def test_accountants_say_what_the_run_and_the_leak_cost():
         "none": None,
         "ledger": ledger,
         "event": dp_accounting.SelfComposedDpEvent(event, 100),
-        "training": (analysis.DpsgdTrainingAccountant(config), params),
+        "training": (training, params),
+        "cached": (analysis.CachedExperimentAccountant(training, 100), params),
         "function": lambda noise, steps, delta: ledger.get_epsilon(delta),
     }
     for name, accountant in given.items():
@@ -606,6 +619,10 @@ def test_accountants_say_what_the_run_and_the_leak_cost():
         if name not in ("none", "function"):
             assert "noise multiplier of 1; it is 0.9" in account_finding(account, 0.9, RATE, 1).text
             assert "told of a rate" in account_finding(account, NOISE, 2 * RATE, 1).text
+    exact = analysis.DpsgdTrainingAccountant(accountants.PldAccountantConfig())
+    account = account_of((exact, params), NOISE, RATE, lambda: 100)
+    assert account.epsilon(NOISE, 100, 1e-5) > account.printed(1e-5)
+    assert account.compared_by == "DpsgdTrainingAccountant with Renyi's"
     counted = account_finding(account_of(ledger, NOISE, RATE, int), NOISE, RATE, 101)
     assert counted.text == "the accountant counted 100 steps where 101 were taken"
     assert account_of(rdp.RdpAccountant(), NOISE, RATE, int).printed(1e-5) == 0.0

@@ -305,10 +305,14 @@ class Watch:
         self._settings.stop_if_broken(audit)
 
     def _size(self, read: Numbers | None, rows: int | None) -> int | None:
-        """The number of rows; unknown from the first one on that is zero: rows may be padding."""
-        if read is not None and int(read.zeros) and not self._untouched:
+        """The number of rows; unknown from the first one on that is zero: rows may be padding.
+
+        Where a step is not looked at, nobody knows whether its rows are.
+        """
+        if read is not None and int(read.zeros):
             self._saw_zeros = True
-        return None if self._saw_zeros else rows
+        unseen = self._untouched or (read is None and rows != 0)
+        return None if self._saw_zeros or unseen else rows
 
     def _reading(self, read: Numbers, step: int) -> Reading:
         """The numbers of a step in the units of `Reading`, and what they show by themselves."""
