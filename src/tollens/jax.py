@@ -69,9 +69,11 @@ def watch(  # noqa: PLR0913 - keyword-only settings with good defaults
     are rescaled to unit norm), `noise_multiplier` the standard deviation of the noise over that: a
     step is `mu = 1 / noise_multiplier` unless `claim` says otherwise. `records` and `rate` say
     that batches are Poisson samples; their sizes are what `w.batch(size)` says before each step,
-    or else the rows of per-example gradients, until one that is zero looks like padding. `accountant` is a function of (noise multiplier, steps,
-    delta), an accountant or event of `dp_accounting`, or a pair of an accountant of `jax_privacy`
-    and its `DpParams`; without it, a `rate` is accounted with Renyi divergences.
+    or else the rows of per-example gradients, until one that is zero looks like padding.
+
+    `accountant` is a function of (noise multiplier, steps, delta), an accountant or event of
+    `dp_accounting`, or a pair of an accountant of `jax_privacy` and its `DpParams`; without it, a
+    `rate` is accounted with Renyi divergences.
 
     What comes out may be divided by a number, `divided_by`. Left out, it is 1 or the batch's size,
     whichever it is for a gradient that is tried before training. `fresh` says whether the noise of
