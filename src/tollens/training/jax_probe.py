@@ -6,10 +6,10 @@ done again with the same noise, in the same compiled program. Two kinds are told
 * of sums: gradients are clipped and added up before, it adds noise. The canary's world is the sum
   and C u, u being a direction of norm 1; the noise is what comes out less what went in.
 * per example: it clips, adds up, adds noise and perhaps divides. In the canary's world the first
-  record has a gradient of norm 10 C along u, in the other one a zero in its place: batches are of
-  the same size in both, so what is divided by it does not tell them apart. The noise is what comes
-  out where all gradients are zero; projections are on the direction in which the canary moved the
-  sum.
+  record has a gradient of norm 10 C or more along u, in the other one a zero in its place: batches
+  are of the same size in both, so what is divided by it does not tell them apart. The noise is
+  what comes out where all gradients are zero; projections are on the direction in which the canary
+  moved the sum.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-CANARY_NORM = 10.0
-"""Norm of the canary's gradient in units of the clipping norm: unclipped, it stands out."""
+CANARY_NORM, NORM_A_LEAF = 10.0, 2.0
+"""Least norm of the canary's gradient, and of each leaf of it, in units of the clipping norm.
+
+Unclipped it stands out, and it is long enough for clipping leaf by leaf.
+"""
 
 MOST_COORDINATES = 2**17
 """Coordinates of the noise that are looked at; of larger models an even choice."""
@@ -130,14 +133,15 @@ def _of_rows(
     after = _scaled(outs, scale)
     again = _scaled(step(leaves), scale)
     absent = _scaled(step(first_row(0.0)), scale)
-    present = _scaled(step(first_row(CANARY_NORM * promise.norm)), scale)
+    length = max(CANARY_NORM, NORM_A_LEAF * math.sqrt(len(leaves)))
+    present = _scaled(step(first_row(length * promise.norm)), scale)
     noise = _scaled(step([jnp.zeros_like(leaf) for leaf in leaves]), scale)
     moved = _less(present, absent)
     off, rounding = _norm(_less(again, after)), _rounding(outs, after)
-    length = _norm(moved)
-    usable = (off <= MISSED * promise.norm + rounding) & (length > 0.0)
+    change = _norm(moved)
+    usable = (off <= MISSED * promise.norm + rounding) & (change > 0.0)
     along = [
-        jnp.where(usable, m / jnp.maximum(length, 1e-30), u)
+        jnp.where(usable, m / jnp.maximum(change, 1e-30), u)
         for m, u in zip(moved, unit, strict=True)
     ]
     present_noise = [n + m for n, m in zip(noise, moved, strict=True)]
@@ -174,14 +178,17 @@ def _told(
 
 
 def direction(shapes: Sequence[tuple[int, ...]], seed: int) -> list[Any]:
-    """Signs by a hash of each coordinate's number, over the root of their number: of norm 1.
+    """Signs by a hash of each coordinate's number, scaled: of norm 1, as much of it in every leaf.
 
     They are computed where they are used, so a large model has no second copy of itself.
     """
-    total = sum(math.prod(shape) for shape in shapes)
+    sizes = [math.prod(shape) for shape in shapes]
+    used = max(1, sum(size > 0 for size in sizes))
     salts = np.random.default_rng(seed).integers(0, 2**32, size=len(shapes), dtype=np.uint32)
-    size = 1.0 / math.sqrt(max(total, 1))
-    return [_signs(shape, salt) * size for shape, salt in zip(shapes, salts, strict=True)]
+    return [
+        _signs(shape, salt) / math.sqrt(max(size, 1) * used)
+        for shape, size, salt in zip(shapes, sizes, salts, strict=True)
+    ]
 
 
 def _signs(shape: tuple[int, ...], salt: np.uint32) -> Any:
