@@ -50,7 +50,7 @@ core-only:       ## prove that the core installs and passes its tests without an
 	$(PYTHON) -m venv .venv-core
 	.venv-core/bin/python -m pip install --quiet . pytest hypothesis syrupy
 	.venv-core/bin/python -m pytest -q -o addopts="--import-mode=importlib" \
-	  -m "not postgres" tests/unit tests/zoo tests/store
+	  -m "not postgres" tests/unit tests/zoo tests/store tests/training
 
 clean:           ## remove what was built
 	rm -rf $(VENV) .venv-core docs/_build dist build

@@ -75,10 +75,10 @@ def cost(table: Table) -> str:
 
 def parts(table: Table, cell: Cell) -> str:
     """What each part looks at and assumes, and its share of the stake."""
-    from tollens.training.noise_reuse import NoiseReuse
-    from tollens.training.noise_scale import NoiseScale
-    from tollens.training.projection import Projection
-    from tollens.training.sampling import Sampling
+    from tollens.training.parts.noise_reuse import NoiseReuse
+    from tollens.training.parts.noise_scale import NoiseScale
+    from tollens.training.parts.projection import Projection
+    from tollens.training.parts.sampling import Sampling
     from tollens.training.step_audit import SHARES
 
     looks = {
@@ -140,14 +140,9 @@ def _pairs(claim: float, true: float, epsilon: float, *, common: bool) -> float:
 
 def constants(table: Table, row: Row) -> str:
     """The constants of the audit of training, by their names in the source."""
-    from tollens.training import (
-        noise_reuse,
-        noise_scale,
-        one_run,
-        projection,
-        run_leak,
-        sensitivity,
-    )
+    from tollens.training import run_leak
+    from tollens.training.parts import noise_reuse, noise_scale, projection, sensitivity
+    from tollens.training.scores import one_run
 
     rows = [
         row(projection, "LEARNED", "share of the stake whose cut is learned"),

@@ -14,8 +14,8 @@ import numpy as np
 
 import tollens
 from benchmarks.harness import ALPHA, DELTA, Found, Row, Runner, pairs_row, spared_row
-from tollens.training.projection import Projection
-from tollens.training.reading import Reading
+from tollens.training.parts.projection import Projection
+from tollens.training.parts.reading import Reading
 from tollens.training.step_audit import StepAudit
 
 TITLE = "Audits of private training"

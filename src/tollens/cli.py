@@ -60,7 +60,7 @@ def audit(screen: Screen, options: dict[str, object]) -> int:
     """
     from tollens.auditing import command
     from tollens.request import Request
-    from tollens.training import score_command
+    from tollens.training.scores import command as score_command
 
     if score_command.is_scores(str(options["target"])):
         verdict = score_command.audit_file(options, audit_settings(options))

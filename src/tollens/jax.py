@@ -24,7 +24,7 @@ from tollens.training.step_audit import StepAudit
 from tollens.training.watching import StopTraining, WatchSettings
 
 try:
-    from tollens.training.jax_tap import Watch
+    from tollens.training.jax.watch import Watch
 except ImportError as error:  # pragma: no cover - depends on what is installed
     raise UsageError(
         f'tollens.jax needs JAX and optax, which cannot be imported ({error}): pip install "tollens'

@@ -18,7 +18,7 @@ from tollens.training.step_audit import StepAudit
 from tollens.training.watching import StopTraining, WatchSettings
 
 try:
-    from tollens.training.opacus_tap import Watch
+    from tollens.training.opacus.watch import Watch
 except ImportError as error:  # pragma: no cover - depends on what is installed
     raise UsageError(
         f'tollens.opacus needs Opacus, which cannot be imported ({error}): pip install "tollens'

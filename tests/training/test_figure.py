@@ -12,7 +12,7 @@ import pytest
 
 from tollens.report.training_figure import _thinned, _ticks, training_svg
 from tollens.rounding import down
-from tollens.training.part import Finding
+from tollens.training.parts.part import Finding
 from tollens.training.step_audit import StepAudit
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ from scipy.special import expit, nctdtr, ndtr
 from scipy.stats import binom
 
 import tollens
-from tollens.training.fixed_size import (
+from tollens.training.scores.fixed_size import (
     _least_shift,
     binomial_bound,
     binomial_p_value,

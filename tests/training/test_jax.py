@@ -21,7 +21,7 @@ from jax_privacy.noise_addition import (  # noqa: E402
 
 import tollens.jax  # noqa: E402
 from tollens.errors import UsageError  # noqa: E402
-from tollens.training.jax_account import account_finding, account_of  # noqa: E402
+from tollens.training.jax.account import account_finding, account_of  # noqa: E402
 
 NORM, NOISE, ROWS = 4.0, 1.0, 8
 RECORDS, RATE = 1797, ROWS / 1797

@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from tollens.training.noise_reuse import BETS, LOG_SHARES, STEPS, Cosine, Memory, NoiseReuse
-from tollens.training.reading import Reading
-from tollens.training.starts import LateStarts
+from tollens.training.parts.noise_reuse import BETS, LOG_SHARES, STEPS, Cosine, Memory, NoiseReuse
+from tollens.training.parts.reading import Reading
+from tollens.training.parts.starts import LateStarts
 
 
 def chance(runs, alpha):

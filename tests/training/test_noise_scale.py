@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from tollens.training.noise_scale import ALTERNATIVES, LOG_SHARES, NoiseScale
-from tollens.training.reading import Reading
+from tollens.training.parts.noise_scale import ALTERNATIVES, LOG_SHARES, NoiseScale
+from tollens.training.parts.reading import Reading
 
 
 def chance(runs, alpha):

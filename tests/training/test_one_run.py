@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 import tollens
-from tollens.training.one_run import (
+from tollens.training.scores.one_run import (
     LEAK_SHARE,
     canary_order,
     coin_findings,
@@ -23,7 +23,7 @@ from tollens.training.one_run import (
     log_factors,
     one_run,
 )
-from tollens.training.one_run_power import detectable_excess
+from tollens.training.scores.one_run_power import detectable_excess
 
 ALPHA = 0.05
 

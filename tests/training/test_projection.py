@@ -10,8 +10,8 @@ import pytest
 from scipy.special import ndtr
 
 from tollens.claim import approx, gaussian, pure, zcdp
-from tollens.training.projection import CUTS, LEARNED, MU_GRID, STRENGTHS, WIDTHS, Projection
-from tollens.training.reading import Reading
+from tollens.training.parts.projection import CUTS, LEARNED, MU_GRID, STRENGTHS, WIDTHS, Projection
+from tollens.training.parts.reading import Reading
 
 
 def feed(part, x, y):

@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from tollens.errors import UsageError
-from tollens.training.reading import Reading
-from tollens.training.sampling import (
+from tollens.training.parts.reading import Reading
+from tollens.training.parts.sampling import (
     LOG_WEIGHTS,
     RATES,
     TRUST,

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from tollens.training.reading import Reading
-from tollens.training.sensitivity import TOLERANCE, Sensitivity
+from tollens.training.parts.reading import Reading
+from tollens.training.parts.sensitivity import TOLERANCE, Sensitivity
 
 
 def checked(*values):

@@ -11,7 +11,7 @@ import pytest
 from tollens.errors import UsageError
 from tollens.outcome import Outcome
 from tollens.training.curve import MOST, Curve, Point
-from tollens.training.part import Finding
+from tollens.training.parts.part import Finding
 from tollens.training.report import TrainingReport
 from tollens.training.step_audit import StepAudit
 

@@ -14,7 +14,7 @@ from tollens.report.progress import wealth_text
 from tollens.rounding import down
 
 if TYPE_CHECKING:
-    from tollens.training.part import Finding
+    from tollens.training.parts.part import Finding
     from tollens.training.step_audit import StepAudit
 
 REFRESH = 0.2

@@ -12,7 +12,7 @@ from tollens.outcome import Outcome
 from tollens.rounding import down
 from tollens.serial import number_from_json, parse_json, to_jsonable, whole_from_json
 from tollens.training.curve import Point
-from tollens.training.part import Finding
+from tollens.training.parts.part import Finding
 from tollens.training.run_leak import RunLeak
 
 Json = dict[str, object]

@@ -14,16 +14,16 @@ from scipy.special import ndtr
 from tollens.claim import Claim, gaussian, parse_claim
 from tollens.errors import UsageError, collect
 from tollens.training.curve import Curve, Point
-from tollens.training.kernel_scores import KernelScores
-from tollens.training.noise_reuse import NoiseReuse
-from tollens.training.noise_scale import NoiseScale
-from tollens.training.part import Finding, Part
-from tollens.training.projection import Projection
-from tollens.training.reading import Reading
+from tollens.training.parts.kernel import KernelScores
+from tollens.training.parts.noise_reuse import NoiseReuse
+from tollens.training.parts.noise_scale import NoiseScale
+from tollens.training.parts.part import Finding, Part
+from tollens.training.parts.projection import Projection
+from tollens.training.parts.reading import Reading
+from tollens.training.parts.sampling import Sampling
+from tollens.training.parts.sensitivity import Sensitivity
 from tollens.training.report import PartSummary, TrainingReport
 from tollens.training.run_leak import RunAccount, run_leak
-from tollens.training.sampling import Sampling
-from tollens.training.sensitivity import Sensitivity
 from tollens.versions import versions
 
 Array = NDArray[np.float64]

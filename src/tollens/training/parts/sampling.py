@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from scipy.special import betaln, xlog1py, xlogy
 
 from tollens.errors import UsageError
-from tollens.training.part import Level
-from tollens.training.reading import Reading
-from tollens.training.starts import LateStarts
+from tollens.training.parts.part import Level
+from tollens.training.parts.reading import Reading
+from tollens.training.parts.starts import LateStarts
 
 Array = NDArray[np.float64]
 

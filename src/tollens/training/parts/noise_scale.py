@@ -24,9 +24,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.training.part import Finding
-from tollens.training.reading import Reading
-from tollens.training.starts import LateStarts
+from tollens.training.parts.part import Finding
+from tollens.training.parts.reading import Reading
+from tollens.training.parts.starts import LateStarts
 
 Array = NDArray[np.float64]
 

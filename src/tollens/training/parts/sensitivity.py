@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from tollens.training.part import Finding
-from tollens.training.reading import Reading
+from tollens.training.parts.part import Finding
+from tollens.training.parts.reading import Reading
 
 TOLERANCE = 1e-4
 """What sums of clipped gradients in single precision may exceed the clipping norm by."""

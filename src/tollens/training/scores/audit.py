@@ -18,7 +18,8 @@ from tollens.claim import Claim, gaussian, parse_claim
 from tollens.errors import UsageError, collect
 from tollens.evidence import Wealth
 from tollens.neighbours import Pair
-from tollens.training.fixed_size import (
+from tollens.training.scores.files import CanaryScores, PairScores, Scores, read_scores
+from tollens.training.scores.fixed_size import (
     FixedBound,
     binomial_bound,
     curve_bound,
@@ -26,10 +27,9 @@ from tollens.training.fixed_size import (
     guesses,
     threshold_bound,
 )
-from tollens.training.gaussian_scores import GaussianScores
-from tollens.training.one_run import OneRun, one_run
-from tollens.training.one_run_power import detectable_excess
-from tollens.training.score_files import CanaryScores, PairScores, Scores, read_scores
+from tollens.training.scores.normal import GaussianScores
+from tollens.training.scores.one_run import OneRun, one_run
+from tollens.training.scores.one_run_power import detectable_excess
 from tollens.verdict import Outcome, Reason, Verdict
 from tollens.versions import versions
 from tollens.witness import Witness
@@ -60,12 +60,12 @@ def audit_scores(
 ) -> Verdict:
     """Bet against a claim on scores of canaries; a verdict like that of `tollens.audit`.
 
-    `scores` is the path of a file (see `tollens.training.score_files.read_scores`), a `PairScores`
+    `scores` is the path of a file (see `tollens.training.scores.files.read_scores`), a `PairScores`
     or a `CanaryScores`. Pairs are fed to `tollens.Audit` in their order, so row i may depend on
     earlier rows in no way; the claim is about what one score is made from (a step, or a whole
     run). With `coupling="common"` the two scores of a row may share their noise. The canaries of
-    one run are judged by `tollens.training.one_run`; there the claim is about the run. Both hold
-    whenever you stop, at error probability `alpha`.
+    one run are judged by `tollens.training.scores.one_run`; there the claim is about the run.
+    Both hold whenever you stop, at error probability `alpha`.
 
     Bounds of fixed size, as most audits report them, stand in the notes (unless `bounds` is
     false), each with what it assumes; they are not part of the verdict. `delta` is where leaks are
@@ -273,7 +273,7 @@ def normal_bound(
 ) -> FixedBound | None:
     """The lower confidence sequence for mu of pairs of scores that are asserted to be normal.
 
-    Valid at every number of pairs at once; see `tollens.training.gaussian_scores`. None for the
+    Valid at every number of pairs at once; see `tollens.training.scores.normal`. None for the
     canaries of one run, and where scores with common noise differ by more than a constant.
     """
     if isinstance(scores, CanaryScores):
@@ -299,7 +299,7 @@ def fixed_size_bounds(
     coupling: str = "independent",
     seed: int = 0,
 ) -> Sequence[FixedBound]:
-    """The bounds of fixed size that these scores allow; see `tollens.training.fixed_size`.
+    """The bounds of fixed size that these scores allow; see `tollens.training.scores.fixed_size`.
 
     Of pairs: the Gaussian fit with shared spread, and the held-out threshold in both forms (with
     common noise only these). Of the canaries of one run: the binomial and the f-DP bound on a

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln
 
-from tollens.training.reading import Reading
-from tollens.training.starts import LateStarts
+from tollens.training.parts.reading import Reading
+from tollens.training.parts.starts import LateStarts
 
 Array = NDArray[np.float64]
 

@@ -23,8 +23,19 @@ import optax
 from jax.experimental import io_callback
 
 from tollens.errors import UsageError
-from tollens.training.jax_account import Account, account_finding, account_of
-from tollens.training.jax_probe import (
+from tollens.training.jax.account import Account, account_finding, account_of
+from tollens.training.jax.given import (
+    check_divisor,
+    check_rate,
+    check_shapes,
+    distance,
+    divisor_of,
+    halves,
+    norm_of,
+    number_of,
+    shapes_out,
+)
+from tollens.training.jax.probe import (
     MISSED,
     MOST_COORDINATES,
     ROUNDED,
@@ -34,13 +45,12 @@ from tollens.training.jax_probe import (
     bound,
     coarse,
     compiled,
-    epsilon_of,
     is_transformation,
     numbers,
     tried,
 )
-from tollens.training.part import Finding, Level
-from tollens.training.reading import Reading
+from tollens.training.parts.part import Finding, Level
+from tollens.training.parts.reading import Reading
 from tollens.training.report import TrainingReport
 from tollens.training.step_audit import StepAudit
 from tollens.training.watching import StopTraining, WatchSettings
@@ -78,16 +88,16 @@ class Watch:
                 f"the transformation is a {type(transformation).__name__}; give the privatiser "
                 "itself, an optax.GradientTransformation (with init and update)"
             )
-        norm = _norm_of(clipping_norm)
-        _check_divisor(divided_by)
-        _check_rate(records, rate)
-        settings.audit(_number(noise_multiplier), name="")  # refuses wrong settings early
+        norm = norm_of(clipping_norm)
+        check_divisor(divided_by)
+        check_rate(records, rate)
+        settings.audit(number_of(noise_multiplier), name="")  # refuses wrong settings early
         self._inner = transformation
         self._settings = settings
         promise = Promise(norm, float(noise_multiplier), per_example, 1.0, settings.seed)
         trial = tried(transformation.init, transformation.update, promise)
         self._promise = Promise(
-            norm, promise.multiplier, per_example, _divisor(trial, promise, divided_by),
+            norm, promise.multiplier, per_example, divisor_of(trial, promise, divided_by),
             settings.seed,
         )  # fmt: skip
         self._fresh = not trial.correlated if fresh is None else fresh
@@ -139,7 +149,7 @@ class Watch:
                 "gradients are clipped before they come here, so clipping is not tested in each "
                 "step; check_inputs does"
             )
-        elif _halves(trial):
+        elif halves(trial):
             level: Level = "fault" if private_size else "warning"
             self._audit.add(
                 Finding("batch size", level, 0, _BATCH_SIZE, "the size of a batch is private")
@@ -356,36 +366,15 @@ class Watch:
     def _check_gradients(self, tree: Any) -> list[tuple[int, ...]]:
         """Refuse what are no gradients; note noise that is coarse; the shapes that come out."""
         leaves = jax.tree.leaves(tree)
-        if not leaves:
-            raise UsageError("the gradient has no leaves: there is nothing to add noise to")
-        wrong = [leaf for leaf in leaves if not _is_real(getattr(leaf, "dtype", object))]
-        if wrong:
-            kind = getattr(wrong[0], "dtype", type(wrong[0]).__name__)
-            raise UsageError(f"gradients must be arrays of real numbers; one is {kind}")
+        shapes = shapes_out(leaves, per_example=self._promise.per_example)
         for kind in {str(leaf.dtype) for leaf in leaves if leaf.dtype.itemsize == 2} - self._coarse:
             self._coarse.add(kind)
             self._look_at_coarse(kind)
-        if not self._promise.per_example:
-            return [leaf.shape for leaf in leaves]
-        sizes = {leaf.shape[0] if leaf.ndim else None for leaf in leaves}
-        if len(sizes) != 1 or None in sizes:
-            raise UsageError(
-                "with per_example=True each leaf has one row for each record of the batch, but "
-                f"the numbers of rows are {', '.join(sorted(map(str, sizes)))}"
-            )
-        return [leaf.shape[1:] for leaf in leaves]
+        return shapes
 
     def _check_result(self, shapes: list[tuple[int, ...]], out: Any) -> None:
         """Refuse a privatiser that takes gradients of another kind than was said."""
-        made = [leaf.shape for leaf in jax.tree.leaves(out)]
-        if made != shapes:
-            advice = "if it takes a gradient for each record, say per_example=True"
-            if self._promise.per_example:
-                advice = "if gradients are clipped and summed before, leave per_example=True out"
-            raise UsageError(
-                f"the privatiser makes leaves of shape {made[:3]} where they should be "
-                f"{shapes[:3]}; {advice}"
-            )
+        check_shapes(shapes, out, per_example=self._promise.per_example)
         if sum(math.prod(shape) for shape in shapes) > MOST_COORDINATES:
             self._audit.notes["coordinates"] = (
                 f"of the noise, {MOST_COORDINATES:,} coordinates are looked at"
@@ -445,7 +434,7 @@ class Watch:
         )
         if stated is not None and getattr(gradient, "has_aux", False):
             first, second = first[0], second[0]
-        value, rounding = _distance(first, second, self._promise.norm)
+        value, rounding = distance(first, second, self._promise.norm)
         text = None
         if not value <= math.hypot(1.0, rounding) + ROUNDED:
             text = (
@@ -535,84 +524,5 @@ def _is_mapped() -> bool:
     return bool(getattr(mesh, "manual_axes", ()))
 
 
-def _is_real(kind: Any) -> bool:
-    return bool(jnp.issubdtype(kind, jnp.floating))
-
-
 def _rows(tree: Any, promise: Promise) -> int | None:
     return int(jax.tree.leaves(tree)[0].shape[0]) if promise.per_example else None
-
-
-def _distance(first: Any, second: Any, norm: float) -> tuple[float, float]:
-    """The norm of the difference of two trees and what of it may be rounding, in units of C."""
-    one, two = jax.tree.leaves(first), jax.tree.leaves(second)
-    if not one or [jnp.shape(leaf) for leaf in one] != [jnp.shape(leaf) for leaf in two]:
-        raise UsageError("gradient must return sums of one shape for both batches")
-    square = rounding = 0.0
-    for a, b in zip(one, two, strict=True):
-        wide = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-        square += float(((wide[0] - wide[1]) ** 2).sum())
-        kind = jnp.asarray(a).dtype
-        eps = epsilon_of(kind) if _is_real(kind) else 0.0
-        rounding += (8.0 * eps) ** 2 * float((wide[0] ** 2 + wide[1] ** 2).sum())
-    return math.sqrt(square) / norm, math.sqrt(rounding) / norm
-
-
-def _norm_of(value: Any) -> float:
-    number = _number(value)
-    if not 0.0 < number < math.inf:
-        raise UsageError(
-            f"clipping_norm is {value!r}; it must be a positive number: the most by which one "
-            "record changes the sum that noise is added to"
-        )
-    return number
-
-
-def _number(value: Any) -> float:
-    """A number, also one that is an array; nan for anything else."""
-    if isinstance(value, bool | str):
-        return math.nan
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return math.nan
-
-
-def _check_divisor(value: Any) -> None:
-    if value is not None and not 0.0 < _number(value) < math.inf:
-        raise UsageError(f"divided_by is {value!r}; it must be a positive number")
-
-
-def _check_rate(records: Any, rate: Any) -> None:
-    if records is not None and rate is None:
-        raise UsageError("records and rate say together how batches are sampled; give both")
-    if rate is not None and not 0.0 < _number(rate) <= 1.0:
-        raise UsageError(f"rate is {rate!r}; it must be more than 0 and at most 1")
-
-
-def _near(value: float, wanted: float) -> bool:
-    return abs(value - wanted) <= 0.01 * wanted
-
-
-def _halves(trial: Trial) -> bool:
-    """Whether a batch twice as large halves what comes out."""
-    return trial.gains is not None and _near(trial.gains[0], 2.0 * trial.gains[1])
-
-
-def _divisor(trial: Trial, promise: Promise, given: float | None) -> float | None:
-    """What comes out is divided by this; None for the batch's size. As tried, unless given."""
-    if given is not None:
-        return float(given)
-    if trial.gains is None:
-        return None if promise.per_example else 1.0
-    four, eight = trial.gains
-    if _near(four, 1.0) and _near(eight, 1.0):
-        return 1.0
-    if promise.per_example and _near(four, 0.25) and _near(eight, 0.125):
-        return None
-    raise UsageError(
-        f"a small gradient comes out multiplied by {four:.4g}"
-        + (f" (by {eight:.4g} in a batch of 8, not 4)" if promise.per_example else "")
-        + ": give the privatiser alone, without learning rates or optimisers, which belong behind "
-        "it (optax.chain(watch.transformation, ...)); if it divides by a number, say divided_by"
-    )

@@ -13,7 +13,8 @@ from scipy.optimize import minimize
 
 import tollens
 from tollens.errors import UsageError
-from tollens.training.gaussian_scores import (
+from tollens.training.parts.noise_scale import ALTERNATIVES, LOG_SHARES
+from tollens.training.scores.normal import (
     SCALES,
     CommonNumbers,
     GaussianScores,
@@ -23,7 +24,6 @@ from tollens.training.gaussian_scores import (
     UnknownSpread,
     log_largest_likelihood,
 )
-from tollens.training.noise_scale import ALTERNATIVES, LOG_SHARES
 
 KINDS = {
     "known": {"sd": 2.0},

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from tollens.claim import Claim
-from tollens.training.one_run import LEAK_SHARE, expert_chances, inequality_for, log_prior
+from tollens.training.scores.one_run import LEAK_SHARE, expert_chances, inequality_for, log_prior
 
 Array = NDArray[np.float64]
 

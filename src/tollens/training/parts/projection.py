@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from tollens.claim import Claim
-from tollens.training.reading import Reading
+from tollens.training.parts.reading import Reading
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from tollens.training.reading import Reading
+from tollens.training.parts.reading import Reading
 
 Level = Literal["fault", "warning"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tollens.training.part import Finding
+from tollens.training.parts.part import Finding
 
 _RELATIVE = 1e-4
 """Of the largest coordinate: what rounding may change in a multiple of the noisy sum."""

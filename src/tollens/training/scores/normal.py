@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, log_ndtr
 
 from tollens.errors import UsageError
-from tollens.training.noise_scale import ALTERNATIVES, LOG_SHARES, log_ratios
+from tollens.training.parts.noise_scale import ALTERNATIVES, LOG_SHARES, log_ratios
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tollens.errors import UsageError, collect
-from tollens.training.score_files import SUFFIXES, Scores, read_scores
+from tollens.training.scores.files import SUFFIXES, Scores, read_scores
 
 if TYPE_CHECKING:
     from tollens.verdict import Verdict
@@ -41,7 +41,7 @@ def audit_file(options: Mapping[str, object], settings: Mapping[str, object]) ->
     `options` are those of the command line, which may hold what a file of scores has no use for
     (`UsageError`); `settings` are those in force, whatever they come from.
     """
-    from tollens.training.scores import audit_scores
+    from tollens.training.scores.audit import audit_scores
 
     target = str(options["target"])
     findings = [

@@ -6,7 +6,7 @@ import numpy as np
 
 from tollens.auditing.kernel import KernelBettor
 from tollens.claim import Claim
-from tollens.training.reading import Reading
+from tollens.training.parts.reading import Reading
 
 BLOCK = 1
 """Steps a call; the bettor's cost a step grows with their number, as published."""

@@ -9,7 +9,7 @@ from opacus import PrivacyEngine
 from opacus.accountants import GaussianAccountant, PRVAccountant, RDPAccountant
 from opacus.optimizers import DPOptimizer
 
-from tollens.training.part import Finding, Level
+from tollens.training.parts.part import Finding, Level
 
 _PRV_FROM = 0.4
 """Noise multipliers below this are left to the RDP accountant, in the place of PRV."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from tollens.errors import UsageError
-from tollens.training.part import Finding
+from tollens.training.parts.part import Finding
 from tollens.training.run_leak import RunAccount
 
 COMPARED = "nothing: two numbers are compared"

@@ -1,0 +1,1 @@
+"""The watch of privatisers of JAX."""

@@ -1,0 +1,1 @@
+"""The watch of training with Opacus."""

@@ -1,0 +1,1 @@
+"""Audits of scores of canaries that are already there."""
