@@ -54,6 +54,9 @@ if TYPE_CHECKING:
     from tollens.monitoring.monitor import Monitor
     from tollens.monitoring.state import MonitorState
     from tollens.refutation.api import refute
+    from tollens.training.report import TrainingReport
+    from tollens.training.scores.audit import audit_scores
+    from tollens.training.step_audit import StepAudit
     from tollens.verified import Verified, verify
 
 __version__ = "0.1.0"
@@ -74,9 +77,11 @@ __all__ = [
     "Reason",
     "RefutedError",
     "Relation",
+    "StepAudit",
     "StoreError",
     "TargetError",
     "TollensError",
+    "TrainingReport",
     "UsageError",
     "Verdict",
     "Verified",
@@ -87,6 +92,7 @@ __all__ = [
     "add_remove",
     "approx",
     "audit",
+    "audit_scores",
     "batched",
     "claim_from_json",
     "gaussian",
@@ -114,6 +120,9 @@ _ON_FIRST_USE = {
     "Wealth": "tollens.evidence",
     "Monitor": "tollens.monitoring.monitor",
     "MonitorState": "tollens.monitoring.state",
+    "StepAudit": "tollens.training.step_audit",
+    "TrainingReport": "tollens.training.report",
+    "audit_scores": "tollens.training.scores.audit",
 }
 
 
