@@ -59,15 +59,16 @@ def state_line(audit: StepAudit) -> Text:
 
     >>> from tollens.training.step_audit import StepAudit
     >>> print(state_line(StepAudit(0.8)))
-    tollens: step 0, wealth x 1, mu >= 0 (promised 1.25), epsilon >= 0
+    tollens step 0: wealth x 1, mu >= 0 (promised 1.25), epsilon >= 0
     """
-    line = Text(
-        f"tollens: step {audit.steps:,}, wealth {wealth_text(audit.log_e_value)}, "
+    line = Text("tollens", no_wrap=True, overflow="ellipsis")
+    if audit.broken:
+        line.append(" BROKEN", style="bold red")
+    line.append(
+        f" step {audit.steps:,}: wealth {wealth_text(audit.log_e_value)}, "
         f"mu >= {down(audit.mu_lower, 3)} (promised {1.0 / audit.noise_multiplier:.3g}), "
         f"epsilon >= {down(audit.epsilon_lower, 3)}"
     )
-    if audit.broken:
-        line.append("  BROKEN", style="bold red")
     return line
 
 
