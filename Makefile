@@ -8,6 +8,10 @@ STAMP  := $(VENV)/.installed
 export OMP_NUM_THREADS = 1
 export OPENBLAS_NUM_THREADS = 1
 
+# tests that load JAX have processes of their own: its threads do not survive the forks of others
+JAX      := src/tollens/jax.py src/tollens/training/jax tests/training/test_jax.py
+JAX_PAGE := tests/docs/test_documentation.py::test_the_blocks_of_a_page_run[docs/training.md]
+
 .PHONY: help setup demo test lint bench calibrate docs core-only clean
 
 help:            ## this list
@@ -32,7 +36,8 @@ test: $(STAMP)   ## everything that must hold: style, types, directions, tests, 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto --durations=8
+	$(BIN)/python -m pytest -n auto --durations=8 $(JAX:%=--ignore=%) --deselect '$(JAX_PAGE)'
+	$(BIN)/python -m pytest -n auto --durations=3 $(JAX) '$(JAX_PAGE)'
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
 
 bench: $(STAMP)  ## the benchmark tables with their targets, ten minutes (BENCH=--full: hours)
