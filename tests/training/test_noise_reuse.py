@@ -236,13 +236,13 @@ def test_residuals_that_are_overwritten_in_place():
 def test_the_memory_forgets_the_oldest():
     memory, vectors = Memory(100), normal(STEPS + 5, 100)
     for step, vector in enumerate(vectors):
-        memory.add(vector, step)
+        memory.add(memory.sketch(vector), step)
     for step in (5, STEPS, STEPS + 4):
-        cosines = memory.cosines(-vectors[step])
+        cosines = memory.cosines(memory.sketch(-vectors[step]))
         assert len(cosines) == STEPS
         assert memory.steps[np.argmin(cosines)] == step
         assert cosines.min() == pytest.approx(-1)
-    assert np.abs(memory.cosines(vectors[0])).max() < 0.9
+    assert np.abs(memory.cosines(memory.sketch(vectors[0]))).max() < 0.9
 
 
 def test_late_starts():

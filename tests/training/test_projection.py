@@ -96,9 +96,11 @@ class TestOracle:
             return float(v >= cut) if width == 0 else min(1.0, max(0.0, (v - cut) / width + 0.5))
 
         for cuts, share in [*fixed, learned]:
-            for width in WIDTHS:
+            main = cuts is learned[0] or cuts[0] == 0.5 / scale
+            widths = WIDTHS if main else (0.0,)
+            for width in widths:
                 for strength in STRENGTHS:
-                    product = share / len(WIDTHS) / len(STRENGTHS)
+                    product = share / len(widths) / len(STRENGTHS)
                     for a, b, cut in zip(x, y, cuts, strict=True):
                         difference = ramp(a / scale, cut, width) - ramp(b / scale, cut, width)
                         product *= 1 + strength / (1 + allowed) * (difference - allowed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-FIRST, STRIDE = 16, 8
+FIRST, STRIDE = 16, 16
 """Steps that are all kept, and how far apart points are after them."""
 
 MOST = 256

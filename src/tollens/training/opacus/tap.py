@@ -25,8 +25,8 @@ Unclipped it stands out, and it is long enough for clipping tensor by tensor.
 MOST_COORDINATES = 2**17
 """Coordinates of the noise that are looked at; of larger models a random choice, made once."""
 
-_CHECKED = 1024
-"""Coordinates by which the noise of both worlds is compared."""
+_CHECKED, _CHECKED_EVERY = 1024, 16
+"""Coordinates by which the noise of both worlds is compared, and in one of how many replays."""
 
 
 class World(NamedTuple):
@@ -49,6 +49,7 @@ class Tap:
         self._add_noise: Callable[[], None] = optimizer.add_noise
         self._scaled: tuple[float, list[torch.Tensor]] = (0.0, [])
         self._replaying = False
+        self._replays = 0
         self._canary: World | None = None
         self._read = Reading()
         self._silent: list[int] = []
@@ -149,6 +150,9 @@ class Tap:
             without_canary=float(torch.dot(noise, direction)) / norm,
             sensitivity=change / norm if known else None,
         )
+        self._replays += 1
+        if self._replays % _CHECKED_EVERY != 1:
+            return
         drawn = self._canary.noisy[:_CHECKED] - self._canary.clean[:_CHECKED]
         if float((drawn - noise[:_CHECKED]).abs().max()) > 1e-3 * spread:  # false for NaN
             self._note(

@@ -35,6 +35,9 @@ from tollens.training.watching import StopTraining, WatchSettings
 
 REPLAYED = "the step is replayed as it was taken"
 
+RELEASE_FIRST, RELEASE_EVERY = 32, 8
+"""What the inner optimiser gets is compared in so many first steps, and in one of so many later."""
+
 _PATCHED = "_tollens_watch"
 
 
@@ -140,7 +143,9 @@ class Watch:
             reading = Reading(residual=reading.residual, batch_size=batch_size)
         for text in self._tap.notes:
             audit.notes[text] = text
-        released = self._tap.released(batch_size, self._steps)
+        released = None
+        if self._steps <= RELEASE_FIRST or self._steps % RELEASE_EVERY == 0:
+            released = self._tap.released(batch_size, self._steps)
         for finding in (self._tap.silent(self._steps), released, self._accountant()):
             if finding is not None:
                 audit.add(finding)

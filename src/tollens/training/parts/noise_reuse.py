@@ -30,14 +30,14 @@ from numpy.typing import NDArray
 from scipy.special import betaln
 
 from tollens.training.parts.reading import Reading
-from tollens.training.parts.starts import LateStarts
+from tollens.training.parts.starts import LateStarts, log_sum
 
 Array = NDArray[np.float64]
 
 FEWEST = 2
 """Numbers in a step from which on there is a bet; the cosine of single numbers is a sign only."""
 
-MOST = 8192
+MOST = 2048
 """Coordinates that are compared at most, evenly spread: more would show nothing sooner."""
 
 COORDINATES = 64
@@ -112,13 +112,13 @@ class Savings:
     @property
     def log_value(self) -> float:
         """The log of what was won and of what is not yet at stake."""
-        return float(np.logaddexp(self._won, -math.log(self._bets + 1)))
+        return log_sum(self._won, -math.log(self._bets + 1))
 
     def pay(self, log_return: float) -> float:
         """Take the log of the return of one bet; the log of what it won, its stake included."""
         self._bets += 1
         won = log_return - math.log(self._bets * (self._bets + 1))
-        self._won = float(np.logaddexp(self._won, won))
+        self._won = log_sum(self._won, won)
         return won
 
 
@@ -127,8 +127,8 @@ class Memory:
 
     >>> memory = Memory(3)
     >>> for step, vector in enumerate(np.eye(3)):
-    ...     memory.add(vector, step)
-    >>> memory.cosines(np.array([0.0, -2.0, 0.0])).tolist()
+    ...     memory.add(memory.sketch(vector), step)
+    >>> memory.cosines(memory.sketch(np.array([0.0, -2.0, 0.0]))).tolist()
     [0.0, -1.0, 0.0]
     """
 
@@ -139,17 +139,19 @@ class Memory:
         self._added = 0
         self._ring = np.zeros((STEPS, self.numbers))
 
-    def add(self, vector: Array, step: int) -> None:
-        """Remember a vector in the place of the oldest; nothing if it is zero where it is kept."""
-        direction = _direction(vector[self._chosen])
+    def add(self, direction: Array | None, step: int) -> None:
+        """Remember the sketch of a step in the place of the oldest; nothing if it was zero."""
         if direction is not None:
             self._ring[self._added % STEPS] = direction
             self.steps[self._added % STEPS] = step
             self._added += 1
 
-    def cosines(self, vector: Array) -> Array:
-        """Its cosines with all that are remembered, in the order of `steps`."""
-        direction = _direction(vector[self._chosen])
+    def sketch(self, vector: Array) -> Array | None:
+        """The direction of what is kept of a vector; None if that is zero."""
+        return _direction(vector[self._chosen])
+
+    def cosines(self, direction: Array | None) -> Array:
+        """The cosines of a sketch with all that are remembered, in the order of `steps`."""
         if direction is None:
             return np.zeros(0)
         kept = self._ring[: min(self._added, STEPS)]
@@ -189,13 +191,17 @@ class NoiseReuse:
         self._single, self._remembered = Savings(), Savings()
         self._found = Found()
         self._last: Array | None = None
+        self._last_sketch: Array | None = None
         self._last_step = 0
 
     @property
     def log_e_value(self) -> float:
         """The log of the evidence: the three martingales weigh 1/2, 1/4 and 1/4."""
-        logs = [self._product.log_value, self._single.log_value, self._remembered.log_value]
-        return float(np.logaddexp.reduce(np.array(logs) + np.log([0.5, 0.25, 0.25])))
+        return log_sum(
+            math.log(0.5) + self._product.log_value,
+            math.log(0.25) + self._single.log_value,
+            math.log(0.25) + self._remembered.log_value,
+        )
 
     def update(self, reading: Reading) -> None:
         """Compare the residual with the last one and with those that are remembered."""
@@ -209,12 +215,14 @@ class NoiseReuse:
             return
         if self._last is None or len(self._last) != len(direction):
             self._cosine, self._memory = Cosine(len(direction)), Memory(len(direction))
-            self._sketch = Cosine(self._memory.numbers)
+            self._sketched = Cosine(self._memory.numbers)
+            sketch = self._memory.sketch(direction)
         else:
             self._with_last(float(np.einsum("i,i", self._last, direction)))
-            self._with_memory(direction)
-            self._memory.add(self._last, self._last_step)
-        self._last, self._last_step = direction, self.steps
+            sketch = self._memory.sketch(direction)
+            self._with_memory(sketch)
+            self._memory.add(self._last_sketch, self._last_step)
+        self._last, self._last_sketch, self._last_step = direction, sketch, self.steps
 
     def words(self) -> str:
         """Which steps share their noise, or how much of it successive steps share."""
@@ -238,16 +246,16 @@ class NoiseReuse:
         won = self._single.pay(float(np.logaddexp.reduce(LOG_SHARES + returns)))
         self._keep(Found(won, self.steps, self._last_step, cosine))
 
-    def _with_memory(self, direction: Array) -> None:
+    def _with_memory(self, sketch: Array | None) -> None:
         """The average bet on all that are remembered, of which only the near ones pay."""
-        cosines = self._memory.cosines(direction)
+        cosines = self._memory.cosines(sketch)
         if not len(cosines):
             return
         near = np.flatnonzero(np.abs(cosines) > NEARLY)
         if not len(near):
             self._remembered.pay(-math.inf)
             return
-        logs = self._sketch.log_mixture(cosines[near])
+        logs = self._sketched.log_mixture(cosines[near])
         won = self._remembered.pay(float(np.logaddexp.reduce(logs)) - math.log(len(cosines)))
         best = near[int(np.argmax(logs))]
         earlier = int(self._memory.steps[best])

@@ -42,7 +42,10 @@ LEARNED = 0.3
 """The share of the ramps whose cut is the mean of the past (at first the middle, as above)."""
 
 WIDTHS = (0.0, 0.5, 1.0)
-"""Widths of the ramps, in claimed standard deviations of the noise."""
+"""Widths of the ramps at the two cuts that have most of the stake, in claimed standard deviations.
+
+The others, for canaries that are not clipped, are plain thresholds.
+"""
 
 STRENGTHS = np.geomspace(1 / 16, 1.0, 5) * 0.98
 """The grid of l (1 + d) in (*)."""
@@ -78,15 +81,18 @@ class Projection:
         self.pairs = 0
         own = claim.support(1.0, 1.0)
         self._allowed = np.concatenate([[own], 2.0 * ndtr(MU_GRID / 2.0) - 1.0])
-        cuts = np.array([0.5, *CUTS])
-        shares = np.array([LEARNED, *CUTS.values()])
-        self._cuts = np.repeat(cuts / scale, len(WIDTHS))[:, None]
-        self._widths = np.tile(np.array(WIDTHS), len(cuts))[:, None]
-        shares = np.repeat(shares, len(WIDTHS)) / (shares.sum() * len(WIDTHS))
+        ramps = [(0.5, width, LEARNED / len(WIDTHS)) for width in WIDTHS]
+        for cut, share in CUTS.items():
+            widths = WIDTHS if cut == 0.5 else (0.0,)
+            ramps += [(cut, width, share / len(widths)) for width in widths]
+        cuts, spans, shares = np.array(ramps).T
+        self._cuts = cuts[:, None] / scale
+        self._widths = spans[:, None].copy()
         started = np.log(shares)[:, None] - np.log(len(STRENGTHS))
         shape = (len(self._allowed), len(shares), len(STRENGTHS))
         self._logs: Array = np.broadcast_to(started, shape).copy()
         self._stakes = STRENGTHS / (1.0 + self._allowed[:, None, None])
+        self._kept = 1.0 - self._stakes[1:] * self._allowed[1:, None, None]
         self._most: Array = np.zeros(len(MU_GRID))
         self._waiting: list[Array] = []
         self._sums = np.zeros((2, len(shares)))
@@ -112,9 +118,11 @@ class Projection:
     def _catch_up(self) -> None:
         """Pay the bets against the grid on the steps that wait."""
         if self._waiting:
-            factors = np.ones(self._logs[1:].shape)
+            factors, factor = np.ones(self._logs[1:].shape), np.empty(self._logs[1:].shape)
             for gain in self._waiting:
-                factors *= 1.0 + self._stakes[1:] * (gain - self._allowed[1:, None, None])
+                np.multiply(self._stakes[1:], gain, out=factor)
+                factor += self._kept
+                factors *= factor
             self._waiting = []
             self._logs[1:] += np.log(factors)
             self._most = np.maximum(self._most, _log_sum(self._logs[1:]))

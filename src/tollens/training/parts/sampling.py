@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from scipy.special import betaln, xlog1py, xlogy
 from tollens.errors import UsageError
 from tollens.training.parts.part import Level
 from tollens.training.parts.reading import Reading
-from tollens.training.parts.starts import LateStarts
+from tollens.training.parts.starts import LateStarts, log_sum
 
 Array = NDArray[np.float64]
 
@@ -77,6 +78,8 @@ class Sampling:
         self.impossible = ""
         self._usual = round(records * rate)
         self._rates = RATES[RATES * rate < 1.0]
+        self._log_rates = np.log(self._rates)
+        self._log_rest = np.log1p(-self._rates * rate) - (math.log1p(-rate) if rate < 1 else 0.0)
         self._constant = 0.0
         self._records = 0
         self._sizes, self._shares = Learned(), Learned()
@@ -90,7 +93,7 @@ class Sampling:
         """The log of the evidence that batches are no Poisson samples."""
         if self.impossible:
             return math.inf
-        return float(np.logaddexp.reduce(list(self._weighed().values())))
+        return log_sum(*self._weighed().values())
 
     @property
     def level(self) -> Level:
@@ -193,11 +196,7 @@ class Sampling:
         self._records += size
         self._constant += _trusting(size == self._usual, promised, _CONSTANT)
         self._sizes.pay(size, promised)
-        self._rate.pay(
-            size * np.log(self._rates)
-            + xlog1py(rest, -self._rates * self.rate)
-            - xlog1py(rest, -self.rate)
-        )
+        self._rate.pay(size * self._log_rates + (rest * self._log_rest if rest else 0.0))
 
     def _bet_on_shared(self, shared: int, before: int, now: int) -> None:
         promised = log_hypergeometric(shared, self.records, before, now)
@@ -229,7 +228,7 @@ class Learned:
         """Bet on one number, then learn it."""
         count = self._counts[value]
         seen = math.log(count) - log_promised if count else -math.inf
-        self.log_value += float(np.logaddexp(seen, 0.0)) - math.log(self.total + 1)
+        self.log_value += log_sum(seen, 0.0) - math.log(self.total + 1)
         self._counts[value] += 1
         self.total += 1
 
@@ -238,6 +237,7 @@ class Learned:
         return self._counts.most_common(1)[0]
 
 
+@lru_cache(maxsize=4096)
 def log_binomial(size: int, records: int, rate: float) -> float:
     """The log of the probability of a size of a Poisson sample.
 

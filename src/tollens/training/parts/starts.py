@@ -30,15 +30,25 @@ class LateStarts:
     def __init__(self, log_shares: Array) -> None:
         self.steps = 0
         self.log_wealth = np.full(len(log_shares), -np.inf)
-        self._log_shares = log_shares
-
-    @property
-    def log_value(self) -> float:
+        self.log_value = 0.0
         """The log of the wealth of all, with what is not yet at stake."""
-        return float(np.logaddexp(np.logaddexp.reduce(self.log_wealth), -math.log(self.steps + 1)))
+        self._log_shares = log_shares
 
     def pay(self, log_returns: Array) -> None:
         """Take the log returns of one step, one for each bettor."""
         self.steps += 1
         start = self._log_shares - math.log(self.steps * (self.steps + 1))
         self.log_wealth = np.logaddexp(self.log_wealth, start) + log_returns
+        self.log_value = log_sum(*self.log_wealth.tolist(), -math.log(self.steps + 1))
+
+
+def log_sum(*logs: float) -> float:
+    """log(sum(exp(logs))) of a few numbers, which may be infinite.
+
+    >>> round(math.exp(log_sum(math.log(2.0), -math.inf, math.log(3.0))), 9)
+    5.0
+    """
+    top = max(logs)
+    if math.isinf(top):
+        return top
+    return top + math.log(sum(math.exp(value - top) for value in logs))
