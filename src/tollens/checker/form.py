@@ -6,7 +6,7 @@ A symbol from 0 up stands for a draw of the run, one below 0 for a variable that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 Terms = tuple[tuple[int, Fraction], ...]
@@ -25,11 +25,16 @@ class Form:
 
     constant: Fraction
     terms: Terms
+    _hash: int | None = field(default=None, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
-        """A hash of whole numbers: that of a rational is a power modulo a prime, far dearer."""
-        top, bottom = self.constant.numerator, self.constant.denominator
-        return hash((top, bottom, *((i, c.numerator, c.denominator) for i, c in self.terms)))
+        """A hash of whole numbers, made once: that of a rational is a power modulo a prime."""
+        if self._hash is None:
+            top, bottom = self.constant.numerator, self.constant.denominator
+            found = hash((top, bottom, *((i, c.numerator, c.denominator) for i, c in self.terms)))
+            object.__setattr__(self, "_hash", found)
+            return found
+        return self._hash
 
     def __str__(self) -> str:
         parts = [] if self.constant == 0 else [str(self.constant)]

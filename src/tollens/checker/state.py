@@ -204,7 +204,7 @@ class State:
         budget = Budget()
 
         def plain(value: Value) -> object:
-            if isinstance(value, Fraction):  # of all values the only ones without a name before
+            if type(value) is Fraction:  # of all values the only ones without a name before
                 return value.numerator, value.denominator
             if isinstance(value, Ref):
                 if value.at < self.frozen:
