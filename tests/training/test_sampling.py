@@ -148,10 +148,11 @@ def test_shuffling_is_found_by_the_sizes():
     assert path[-1] > 500
     assert sampling.level == "fault"
     assert fed(sizes([8] * 4))[0].words() == (
-        "batch sizes are always 8: that is shuffling, accounted as Poisson sampling at rate 0.00445"
+        "batch sizes are always 8 (shuffled? reseeded?), accounted as Poisson sampling at rate "
+        "0.00445"
     )
     assert sampling.words() == (
-        "498 of 500 batches are of size 8: that is shuffling, accounted as Poisson sampling at "
+        "498 of 500 batches are of size 8 (shuffled? reseeded?), accounted as Poisson sampling at "
         "rate 0.00445"
     )
 

@@ -187,7 +187,41 @@ class TestReport:
         step(np.random.default_rng(0), audit)
         for metrics in (audit.metrics(), audit.report().metrics()):
             assert all(type(value) is float for value in metrics.values())
-            assert metrics["mu_claimed"] == 1.0 and metrics["steps"] == 1.0
+            assert metrics["mu_claimed"] == pytest.approx(1.0) and metrics["steps"] == 1.0
+
+    def test_steps_that_tell_nothing_decide_nothing(self):
+        audit = new()
+        for _ in range(5):
+            audit.update()
+            audit.update(with_canary=math.nan, without_canary=math.nan)
+        audit.update(batch_size=10)
+        assert audit.report().outcome is Outcome.UNDECIDED
+
+    def test_half_of_a_pair_and_sizes_below_0_are_refused(self):
+        with pytest.raises(UsageError) as caught:
+            new().update(with_canary=1.0, batch_size=-3)
+        assert "give both or none" in str(caught.value) and "batch_size is -3" in str(caught.value)
+
+    def test_a_broken_training_is_not_compared_by_what_is_broken(self):
+        class Account:
+            name = compared_by = "an accountant"
+
+            def epsilon(self, noise_multiplier, steps, delta):
+                return steps / noise_multiplier
+
+            def printed(self, delta):
+                return 3.0
+
+        audit, rng = new(account=Account()), np.random.default_rng(0)
+        for _ in range(60):
+            step(rng, audit, batch=10)
+        text = str(audit.report())
+        assert "which does not hold for this training" in text and "or more where" not in text
+        assert "do not quote its epsilon" in text
+        audit, rng = new(account=Account()), np.random.default_rng(0)
+        for _ in range(60):
+            step(rng, audit)
+        assert "or more where 60 was promised" in str(audit.report())
 
     def test_before_the_first_step_nothing_is_decided(self):
         assert new().report().outcome is Outcome.UNDECIDED

@@ -6,6 +6,8 @@ import json
 import math
 from dataclasses import asdict, dataclass
 
+from scipy.special import ndtri
+
 from tollens.claim import Claim, claim_from_json
 from tollens.errors import UsageError
 from tollens.outcome import Outcome
@@ -19,8 +21,16 @@ Json = dict[str, object]
 
 SCHEMA = "tollens/training/1"
 
+MEANINGS = {
+    Outcome.REFUTED: "this is not the training that was accounted for; do not quote its epsilon",
+    Outcome.UNREFUTED: "not refuted so far; this does not show that it is private",
+    Outcome.UNDECIDED: "too little was told of the steps for anything to be tested",
+}
+"""What each outcome says of the training."""
+
 NOT_TESTED = (
-    "whether canaries of other directions, or several records at once, show more; the bits of "
+    "what changes weights outside of these steps; whether canaries of other directions, or several "
+    "records at once, show more; the bits of "
     "floats; the model that comes out of the run"
 )
 """What no audit of steps looks at, printed with each."""
@@ -40,7 +50,8 @@ class PartSummary:
 class TrainingReport:
     """The state of an audit of training after some steps: printable, to JSON and back.
 
-    `alpha` is the probability with which `refuted_at` is ever a step if all is as the accountant
+    `scored` counts the steps that told any number. `alpha` is the probability with which
+    `refuted_at` is ever a step if all is as the accountant
     assumes; the same holds for both lower bounds together. `mu_lower` and `epsilon_lower` (at
     `delta`) are about one step and assume nothing. `epsilon_normal` is the epsilon of a step with
     normal noise and that mu, `mu_lower_normal` a bound that looks at all coordinates of the noise
@@ -55,6 +66,7 @@ class TrainingReport:
     delta: float
     method: str
     steps: int
+    scored: int
     pairs: int
     log_e_value: float
     refuted_at: int | None
@@ -74,10 +86,11 @@ class TrainingReport:
 
     @property
     def outcome(self) -> Outcome:
-        """REFUTED by the bets or by an exact comparison; UNDECIDED if no step was seen."""
+        """REFUTED by the bets or by an exact comparison; UNDECIDED if most steps told nothing."""
         if self.refuted_at is not None or any(f.level == "fault" for f in self.findings):
             return Outcome.REFUTED
-        return Outcome.UNREFUTED if self.steps else Outcome.UNDECIDED
+        looked = self.scored > 0 and 2 * self.scored >= self.steps
+        return Outcome.UNREFUTED if looked else Outcome.UNDECIDED
 
     @property
     def refuted(self) -> bool:
@@ -87,11 +100,12 @@ class TrainingReport:
     def metrics(self) -> dict[str, float]:
         """Plain floats for loggers of experiments, such as MLflow or Weights & Biases."""
         found = {
-            "refuted": float(self.refuted),
+            "refuted": float(self.refuted_at is not None),
+            "broken": float(self.refuted),
             "steps": float(self.steps),
             "pairs": float(self.pairs),
             "log_e_value": min(self.log_e_value, 1e300),
-            "mu_claimed": 1.0 / self.noise_multiplier,
+            "mu_claimed": claimed_mu(self.claim),
             "mu_lower": self.mu_lower,
             "mu_lower_normal": min(self.mu_lower_normal, 1e300),
             "epsilon_lower": self.epsilon_lower,
@@ -107,9 +121,8 @@ class TrainingReport:
 
     def lines(self) -> list[tuple[str, str]]:
         """(label, text) pairs that say everything a reader needs, the outcome first."""
-        rows = [
-            (self.outcome.name, f"{self.name}, {self.steps:,} steps, each claimed {self.claim}")
-        ]
+        counted = f"{_count(self.steps, 'step')}, {self.pairs:,} of them replayed"
+        rows = [(self.outcome.name, f"{self.name}, {counted}, each claimed {self.claim}")]
         for finding in self.findings:
             where = "before the first step" if finding.step == 0 else f"from step {finding.step}"
             rows.append((finding.level, f"{finding.part} ({where}): {finding.text}"))
@@ -120,19 +133,24 @@ class TrainingReport:
             rows.append(("run", self._run_words(self.run)))
         rows.append(("evidence", self._evidence_words()))
         rows += [(f"- {part.name}", _part_words(part)) for part in self.parts]
-        rows.append(("not tested", NOT_TESTED))
+        rows.append(("not tested", self._not_tested()))
         rows += [("note", note) for note in self.notes]
-        if not self.refuted:
-            rows.append(("meaning", "not refuted so far; this does not show that it is private"))
+        rows.append(("meaning", MEANINGS[self.outcome]))
         return rows
+
+    def _not_tested(self) -> str:
+        names = {part.name for part in self.parts}
+        missing = [] if "sampling" in names else ["how batches are drawn (no rate is known)"]
+        missing += [] if self.run is not None else ["the accountant (none is known)"]
+        return "; ".join([*missing, NOT_TESTED])
 
     def _step_words(self) -> str:
         if self.mu_lower <= 0:
-            return f"no leak of a step is shown yet, on {self.pairs:,} replayed steps"
+            return "no leak of a step is shown yet by its projections"
         return (
-            f"a step is not mu-GDP for mu = {down(self.mu_lower)} or less (promised: "
-            f"{1.0 / self.noise_multiplier:.4g}), and epsilon >= {down(self.epsilon_lower)} at "
-            f"delta = {self.delta:g}; nothing is assumed of the noise"
+            f"a step leaks more than mu = {down(self.mu_lower)} allows (promised: {self.claim}), "
+            f"and epsilon >= {down(self.epsilon_lower)} at delta = {self.delta:g}; nothing is "
+            "assumed of the noise"
         )
 
     def _normal_words(self) -> str:
@@ -151,19 +169,23 @@ class TrainingReport:
 
     def _run_words(self, run: RunLeak) -> str:
         text = f"{run.accountant} says epsilon = {run.printed:.4g} at delta = {self.delta:g}"
-        if run.shown <= 0:
+        if self.refuted:
+            text += ", which does not hold for this training"
+        faulty = {finding.part for finding in self.findings if finding.level == "fault"}
+        if run.shown <= 0 or faulty & {"sampling", "accountant", "batch size", "release"}:
             return text
         by = "" if run.compared_by == run.accountant else f" (by {run.compared_by})"
         return (
             f"{text}; if every step is normal and leaks what was shown of one, the run leaks "
-            f"{down(run.shown)} where {run.promised:.4g} was promised{by}"
+            f"{down(run.shown)} or more where {run.promised:.4g} was promised{by}"
         )
 
     def _evidence_words(self) -> str:
         threshold = math.log10(1.0 / self.alpha)
-        text = f"wealth 10^{self.log_e_value / math.log(10.0):.2f} (broken at 10^{threshold:.2f})"
+        text = f"wealth 10^{self.log_e_value / math.log(10.0):.2f} (refuted at 10^{threshold:.2f}, "
+        text += f"which happens with probability at most {self.alpha:g} if all is as said)"
         if self.refuted_at is None:
-            return text
+            return f"{text}; refuted by comparing numbers, without chance" if self.refuted else text
         return f"{text}, reached in step {self.refuted_at} by {self.part}"
 
     def __str__(self) -> str:
@@ -204,6 +226,21 @@ class TrainingReport:
             raise UsageError(f"not a report of training: {error!r}") from None
 
 
+def claimed_mu(claim: Claim) -> float:
+    """The mu of a Gaussian claim; of others the mu with the same total variation.
+
+    >>> from tollens.claim import gaussian
+    >>> round(claimed_mu(gaussian(0.5)), 9)
+    0.5
+    """
+    apart = min(claim.support(1.0, 1.0), 1.0 - 1e-15)
+    return 2.0 * float(ndtri((1.0 + apart) / 2.0))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 _NUMBERS = (
     "noise_multiplier", "alpha", "delta", "log_e_value", "mu_lower", "mu_lower_normal",
     "epsilon_lower", "epsilon_normal", "largest_sensitivity", "seconds",
@@ -218,6 +255,7 @@ def _from_dict(data: dict[str, object]) -> TrainingReport:
         claim=claim_from_json(data["claim"]),
         method=str(data["method"]),
         steps=whole_from_json(data["steps"], "steps"),
+        scored=whole_from_json(data["scored"], "scored"),
         pairs=whole_from_json(data["pairs"], "pairs"),
         refuted_at=_whole_or_none(data["refuted_at"], "refuted_at"),
         part=None if data["part"] is None else str(data["part"]),

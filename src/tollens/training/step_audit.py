@@ -22,7 +22,7 @@ from tollens.training.parts.projection import Projection
 from tollens.training.parts.reading import Reading
 from tollens.training.parts.sampling import Sampling
 from tollens.training.parts.sensitivity import Sensitivity
-from tollens.training.report import PartSummary, TrainingReport
+from tollens.training.report import PartSummary, TrainingReport, claimed_mu
 from tollens.training.run_leak import RunAccount, run_leak
 from tollens.versions import versions
 
@@ -35,6 +35,9 @@ SHARES = {"projection": 0.4, "kernel": 0.4, "noise scale": 0.4, "noise reuse": 0
 PARTS = ("projection", "noise scale", "noise reuse", "sampling")
 """The pieces of a step that are bet on."""
 
+
+TOLD = tuple(Reading.__dataclass_fields__)
+"""The numbers of a step, by name."""
 
 LOOK = 50
 """Steps between looks at whether the noise is too large."""
@@ -126,7 +129,8 @@ class StepAudit:
         self._crossed = -math.inf
         self._found: dict[tuple[str, str], Finding] = {}
         self._curve = Curve()
-        self._skipped = 0
+        self._skipped = self._scored = 0
+        self._mu_claimed = claimed_mu(made)
         self._started = time.perf_counter()
 
     def update(
@@ -139,7 +143,17 @@ class StepAudit:
         batch_size: int | None = None,
         records: Sequence[int] | NDArray[np.intp] | None = None,
     ) -> None:
-        """Take the numbers of one step, those that are known; see `Reading` for their units."""
+        """Take the numbers of one step, those that are known; see `Reading` for their units.
+
+        `UsageError` for half of a pair of projections, or a batch of negative size.
+        """
+        findings = []
+        if (with_canary is None) != (without_canary is None):
+            findings.append("with_canary and without_canary are a pair; give both or none")
+        if batch_size is not None and batch_size < 0:
+            findings.append(f"batch_size is {batch_size}; it must be at least 0")
+        if findings:
+            raise UsageError(findings)
         self.read(
             Reading(
                 with_canary=with_canary,
@@ -157,6 +171,8 @@ class StepAudit:
         if not _finite(reading):
             self._skipped += 1
             self.add(_not_finite(self.steps, self._skipped))
+        elif any(getattr(reading, name) is not None for name in TOLD):
+            self._scored += 1
         self.sensitivity.update(reading)
         if self.sensitivity.finding is not None:
             self.add(self.sensitivity.finding)
@@ -260,10 +276,11 @@ class StepAudit:
         `TrainingReport.metrics` has the accountant's numbers too.
         """
         return {
-            "refuted": float(self.broken),
+            "refuted": float(self.refuted),
+            "broken": float(self.broken),
             "steps": float(self.steps),
             "log_e_value": min(self.log_e_value, 1e300),
-            "mu_claimed": 1.0 / self.noise_multiplier,
+            "mu_claimed": self._mu_claimed,
             "mu_lower": self.mu_lower,
             "epsilon_lower": self.epsilon_lower,
             "epsilon_normal": self.epsilon_normal,
@@ -285,6 +302,7 @@ class StepAudit:
             delta=self.delta,
             method=self.method,
             steps=self.steps,
+            scored=self._scored,
             pairs=self.projection.pairs,
             log_e_value=self.log_e_value,
             refuted_at=self.refuted_at,

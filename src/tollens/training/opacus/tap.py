@@ -76,7 +76,7 @@ class Tap:
         if any(sample is None for sample in samples):
             self._note(
                 "per-sample gradients are not kept (ghost clipping), so no canary can be put in: "
-                "only noise, its reuse and batches are looked at"
+                "only noise and its reuse are looked at, and no batches"
             )
             return
         sums = [p.summed_grad for p in params]

@@ -64,7 +64,7 @@ class Sampling:
     >>> round(math.exp(sampling.log_e_value))
     433
     >>> sampling.words()
-    'batch sizes are always 8: that is shuffling, accounted as Poisson sampling at rate 0.00445'
+    'batch sizes are always 8 (shuffled? reseeded?), accounted as Poisson sampling at rate 0.00445'
     """
 
     name = "sampling"
@@ -143,11 +143,11 @@ class Sampling:
         promise = f"accounted as Poisson sampling at rate {self.rate:.3g}"
         size, times = self._sizes.most_frequent()
         if times == self._sizes.total > 2:
-            return f"batch sizes are always {size}: that is shuffling, {promise}"
+            return f"batch sizes are always {size} (shuffled? reseeded?), {promise}"
         if 2 * times > self._sizes.total > 2:
             return (
-                f"{times} of {self._sizes.total} batches are of size {size}: that is shuffling, "
-                f"{promise}"
+                f"{times} of {self._sizes.total} batches are of size {size} (shuffled? "
+                f"reseeded?), {promise}"
             )
         return f"the sizes of batches do not vary as they should, {promise}"
 

@@ -357,12 +357,13 @@ def _hopeless(claim: Claim, m: int, tested: Inequality, alpha: float) -> list[st
         return []
     need = fewest_canaries(claim, alpha)
     then = "no number would do" if need is None else f"that takes about {need:,}"
+    advice = "take a larger alpha" if need is None else "take more canaries or a larger alpha"
     beyond = (
         "" if tested.epsilon <= _start(claim) else f" (tested at epsilon = {tested.epsilon:.3g})"
     )
     return [
         f"{m:,} canaries of one run can never refute {claim} at alpha = {alpha:g}{beyond}, not "
-        f"even where the scores give all of them away: {then}; take more canaries or a larger alpha"
+        f"even where the scores give all of them away: {then}; {advice}"
     ]
 
 
