@@ -132,7 +132,7 @@ LONG = {
     + "        if z < noise.laplace(i): return 1\n    return 0\n",
     "a chain": NOISE
     + "def f(x):\n    y = noise.laplace(1)\n"
-    + LOOP
+    + LOOP.replace("60", "2000")
     + "        z = noise.laplace(i)\n        if z < y: return 0\n        y = z\n    return 1\n",
     "long scales": NOISE
     + "def f(x):\n    z = 0\n"
