@@ -235,7 +235,7 @@ def test_batches_of_one_size_are_no_poisson_samples(told):
     with watch(AGGREGATE, per_example=True, records=RECORDS, rate=RATE) as w:
         fed(w, 20, ROWS, before=(lambda t: w.batch(ROWS)) if told else None)
     assert faults(w)["sampling"].step <= 6
-    assert "shuffling" in faults(w)["sampling"].text
+    assert "shuffled" in faults(w)["sampling"].text
 
 
 def test_records_are_looked_at_too():
