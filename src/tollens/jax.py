@@ -19,7 +19,7 @@ from typing import Any
 
 from tollens.claim import Claim
 from tollens.errors import UsageError
-from tollens.report.training_line import TrainingLine
+from tollens.report.training_line import shown_by
 from tollens.training.step_audit import StepAudit
 from tollens.training.watching import StopTraining, WatchSettings
 
@@ -97,8 +97,7 @@ def watch(  # noqa: PLR0913 - keyword-only settings with good defaults
     Raises `UsageError` for what is no privatiser, and where a small gradient does not come out as
     it went in: an optimiser or learning rate belongs behind the watch.
     """
-    line = TrainingLine() if progress is True else None
-    shown = line if line is not None else progress if callable(progress) else None
+    shown, close = shown_by(progress)
     settings = WatchSettings(
         claim=claim,
         alpha=alpha,
@@ -108,7 +107,7 @@ def watch(  # noqa: PLR0913 - keyword-only settings with good defaults
         every=every,
         seed=seed,
         progress=shown,
-        close=None if line is None else line.close,
+        close=close,
     )
     return Watch(
         transformation,

@@ -13,7 +13,7 @@ from typing import Any
 
 from tollens.claim import Claim
 from tollens.errors import UsageError
-from tollens.report.training_line import TrainingLine
+from tollens.report.training_line import shown_by
 from tollens.training.step_audit import StepAudit
 from tollens.training.watching import StopTraining, WatchSettings
 
@@ -62,8 +62,7 @@ def watch(  # noqa: PLR0913 - keyword-only settings with good defaults
 
     Raises `UsageError` where the optimizer adds no noise or is watched already.
     """
-    line = TrainingLine() if progress is True else None
-    shown = line if line is not None else progress if callable(progress) else None
+    shown, close = shown_by(progress)
     settings = WatchSettings(
         claim=claim,
         alpha=alpha,
@@ -74,7 +73,7 @@ def watch(  # noqa: PLR0913 - keyword-only settings with good defaults
         every=every,
         seed=seed,
         progress=shown,
-        close=None if line is None else line.close,
+        close=close,
     )
     return Watch(
         optimizer, privacy_engine, settings, data_loader=data_loader, private_size=private_size

@@ -13,6 +13,7 @@ from tollens.errors import ClaimError, RefutedError, UsageError
 from tollens.event import exact_words
 from tollens.evidence import Alarm, AnyEvidence, evidence_from_json
 from tollens.exact import claim_words, exact_claim
+from tollens.labelled import rows_html, rows_text
 from tollens.neighbours import Pair
 from tollens.outcome import Outcome, Reason
 from tollens.rounding import down, up
@@ -236,16 +237,10 @@ class Verdict:
         )
 
     def __str__(self) -> str:
-        width = max(len(label) for label, _ in self.lines())
-        return "\n".join(f"{label:<{width}}  {text}" for label, text in self.lines())
+        return rows_text(self.lines())
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{_escape(label)}</th>"
-            f"<td style='text-align:left'>{_escape(text)}</td></tr>"
-            for label, text in self.lines()
-        )
-        return f"<table>{cells}</table>"
+        return rows_html(self.lines())
 
     def to_json(self) -> str:
         """One JSON document of schema "tollens/verdict/1"."""
@@ -336,7 +331,3 @@ def _short(value: object) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= 48 else text[:45] + "..."
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

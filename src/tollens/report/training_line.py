@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -16,6 +17,8 @@ from tollens.rounding import down
 if TYPE_CHECKING:
     from tollens.training.parts.part import Finding
     from tollens.training.step_audit import StepAudit
+
+Progress = Callable[["StepAudit"], None]
 
 REFRESH = 0.2
 """Seconds between two states of the line."""
@@ -52,6 +55,18 @@ class TrainingLine:
         if self._live is not None:
             self._live.stop()
             self._live = None
+
+
+def shown_by(progress: bool | Progress) -> tuple[Progress | None, Callable[[], None] | None]:
+    """What a watch calls after each step and at its end, for True, False or a function.
+
+    >>> shown_by(False)
+    (None, None)
+    """
+    if progress is True:
+        line = TrainingLine()
+        return line, line.close
+    return (progress if callable(progress) else None), None
 
 
 def state_line(audit: StepAudit) -> Text:

@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from tollens.claim import Claim, claim_from_json
 from tollens.errors import UsageError
+from tollens.labelled import rows_html, rows_text
 from tollens.outcome import Outcome
 from tollens.rounding import down
 from tollens.serial import number_from_json, parse_json, to_jsonable, whole_from_json
@@ -189,16 +190,10 @@ class TrainingReport:
         return f"{text}, reached in step {self.refuted_at} by {self.part}"
 
     def __str__(self) -> str:
-        width = max(len(label) for label, _ in self.lines())
-        return "\n".join(f"{label:<{width}}  {text}" for label, text in self.lines())
+        return rows_text(self.lines())
 
     def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{_escape(label)}</th>"
-            f"<td style='text-align:left'>{_escape(text)}</td></tr>"
-            for label, text in self.lines()
-        )
-        return f"<table>{cells}</table>"
+        return rows_html(self.lines())
 
     def to_dict(self) -> Json:
         """The content of `to_json` as a dictionary."""
@@ -340,7 +335,3 @@ def _whole_or_none(value: object, name: str) -> int | None:
 def _part_words(part: PartSummary) -> str:
     wealth = part.log_e_value / math.log(10.0)
     return f"wealth 10^{wealth:.2f} with {part.share:.0%} of the stake; assumes {part.assumes}"
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
