@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
 from tollens.errors import UsageError
 from tollens.training.jax.probe import Promise, Trial, epsilon_of
+
+BATCH_SIZE = (
+    "what comes out is divided by the size of the batch: one record more scales signal and noise "
+    "alike, and where batches are random samples their size is private; divide by a public number, "
+    "such as the expected size"
+)
+
+EMPTY = "an empty batch reached the privatiser; where it divides by the size, no noise is released"
 
 
 def is_real(kind: Any) -> bool:
@@ -127,3 +137,22 @@ def check_shapes(shapes: list[tuple[int, ...]], out: Any, *, per_example: bool) 
         f"the privatiser makes leaves of shape {made[:3]} where they should be "
         f"{shapes[:3]}; {advice}"
     )
+
+
+def like(transformation: Any, update: Callable[..., Any]) -> Any:
+    """A transformation of the same kind with another update."""
+    kind = optax.GradientTransformation
+    if isinstance(transformation, optax.GradientTransformationExtraArgs):
+        kind = optax.GradientTransformationExtraArgs
+    return kind(transformation.init, update)
+
+
+def is_mapped() -> bool:
+    """Whether this is within pmap or shard_map; older JAX does not tell."""
+    mesh = getattr(jax.sharding, "get_abstract_mesh", lambda: None)()
+    return bool(getattr(mesh, "manual_axes", ()))
+
+
+def rows_of(tree: Any, promise: Promise) -> int | None:
+    """The number of rows of per-example gradients; None for sums."""
+    return int(jax.tree.leaves(tree)[0].shape[0]) if promise.per_example else None

@@ -13,26 +13,31 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax.experimental import io_callback
 
 from tollens.errors import UsageError
 from tollens.training.jax.account import Account, account_finding, account_of
 from tollens.training.jax.given import (
+    BATCH_SIZE,
+    EMPTY,
     check_divisor,
     check_rate,
     check_shapes,
     distance,
     divisor_of,
     halves,
+    is_mapped,
+    like,
     norm_of,
     number_of,
+    rows_of,
     shapes_out,
 )
 from tollens.training.jax.probe import (
@@ -122,7 +127,7 @@ class Watch:
         self._last: np.ndarray[Any, Any] | None = None
         self._coarse: set[str] = set()
         self.init = transformation.init
-        self.transformation = _like(transformation, self.update)
+        self.transformation = like(transformation, self.update)
 
     def _make_account(self, accountant: Any, rate: float | None) -> Account | None:
         if accountant is None and not self._fresh:
@@ -152,7 +157,7 @@ class Watch:
         elif halves(trial):
             level: Level = "fault" if private_size else "warning"
             self._audit.add(
-                Finding("batch size", level, 0, _BATCH_SIZE, "the size of a batch is private")
+                Finding("batch size", level, 0, BATCH_SIZE, "the size of a batch is private")
             )
 
     def __enter__(self) -> Watch:
@@ -204,14 +209,14 @@ class Watch:
         looked = self._calls % self._settings.every == 0
         self._calls += 1
         read = None
-        if looked and _rows(tree, self._promise) != 0:
+        if looked and rows_of(tree, self._promise) != 0:
             if extra:
                 step = bound(self._with(extra), state, tree, rest)
                 read = numbers(step, self._promise, *map(jax.tree.leaves, (tree, out)))
             else:
                 read = compiled(self._inner.update, self._promise)(tree, state, rest, out)
             read = Numbers(*(np.asarray(value) for value in read))
-        self._take(read, _rows(tree, self._promise))
+        self._take(read, rows_of(tree, self._promise))
 
     def _within_trace(
         self, tree: Any, state: Any, rest: tuple[Any, ...], extra: dict[str, Any]
@@ -221,12 +226,12 @@ class Watch:
         What comes of the step itself is not touched: another use of it may change how the compiler
         fuses it, and with that its last bits. So may another use of the gradients.
         """
-        if _is_mapped():
+        if is_mapped():
             raise UsageError(
                 "the privatiser is called within pmap or shard_map, where each device would report "
                 "each step; audit a run on one device, or shard arrays under jax.jit"
             )
-        rows = _rows(tree, self._promise)
+        rows = rows_of(tree, self._promise)
         if self._untouched:
             tree = jax.tree.map(jnp.zeros_like, tree)
 
@@ -300,18 +305,9 @@ class Watch:
         told_size, told_records = self._batches.popleft() if self._batches else (None, None)
         size = told_size if self._told_batches else self._size(read, rows)
         reading = Reading() if read is None else self._reading(read, step)
-        audit.read(
-            Reading(
-                with_canary=reading.with_canary,
-                without_canary=reading.without_canary,
-                sensitivity=reading.sensitivity,
-                residual=reading.residual,
-                batch_size=size,
-                records=told_records,
-            )
-        )
+        audit.read(replace(reading, batch_size=size, records=told_records))
         if rows == 0:
-            audit.add(Finding("batch size", "warning", step, _EMPTY, "nothing"))
+            audit.add(Finding("batch size", "warning", step, EMPTY, "nothing"))
         self._settings.stop_if_broken(audit)
 
     def _size(self, read: Numbers | None, rows: int | None) -> int | None:
@@ -496,33 +492,7 @@ class Watch:
         return self.audit.metrics()
 
 
-_BATCH_SIZE = (
-    "what comes out is divided by the size of the batch: one record more scales signal and noise "
-    "alike, and where batches are random samples their size is private; divide by a public number, "
-    "such as the expected size"
-)
-
-_EMPTY = "an empty batch reached the privatiser; where it divides by the size, no noise is released"
-
-
 def _wait() -> None:
     """Until the callbacks of all compiled steps have been run; not from within one of them."""
     if not getattr(_ON_CALLBACK, "active", False):
         jax.effects_barrier()  # type: ignore[no-untyped-call]
-
-
-def _like(transformation: Any, update: Callable[..., Any]) -> Any:
-    kind = optax.GradientTransformation
-    if isinstance(transformation, optax.GradientTransformationExtraArgs):
-        kind = optax.GradientTransformationExtraArgs
-    return kind(transformation.init, update)
-
-
-def _is_mapped() -> bool:
-    """Whether this is within pmap or shard_map; older JAX does not tell."""
-    mesh = getattr(jax.sharding, "get_abstract_mesh", lambda: None)()
-    return bool(getattr(mesh, "manual_axes", ()))
-
-
-def _rows(tree: Any, promise: Promise) -> int | None:
-    return int(jax.tree.leaves(tree)[0].shape[0]) if promise.per_example else None
