@@ -2,7 +2,7 @@
 
 Digests are made anew for each mutant. What is accepted is compared with runs of CPython for
 discrete programs, and with other integrals of a fresh exploration. Of certificates that take long
-to check, every eighth or every ninetieth mutant is tried.
+to check, one mutant of a few is tried: which ones does not depend on the machine's speed.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tollens.zoo.programs import entries
 F = Fraction
 BROKEN = {entry.id: entry for entry in entries() if entry.broken}
 LONG = {"D8-bug-high", "S2-n10", "S7-bug-n6", "S7-bug-n8", "L8", "S4-n10", "S3-n10", "D7-bug-n5"}
+EVERY = {"S2-n8": 4, "G1-n8": 8, "D7-redraw-n2": 12, "D8-bug": 24}
 _NUMBER = re.compile(r"(ln )?-?\d+(/\d+)?")
 
 
@@ -256,12 +257,9 @@ def test_mutants(oracle, key):
     if made is None:
         pytest.skip("no certificate")
     made = related(made)
-    started = time.process_time()
-    verify(made)
-    seconds = time.process_time() - started
-    stride = 1 if seconds < 0.03 else 8 if seconds < 0.3 else 90
+    stride = EVERY.get(key, 1)
     accepted, rejected = tried(oracle, made, stride)
-    assert rejected > 20 / stride
+    assert rejected * stride > 20
     assert accepted < 4 * rejected
 
 
