@@ -15,49 +15,48 @@ hold (modus tollens).
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tollens.claim import (
-    Claim,
-    accountant,
-    approx,
-    claim_from_json,
-    gaussian,
-    parse_claim,
-    profile,
-    pure,
-    renyi,
-    tradeoff,
-    zcdp,
-)
-from tollens.errors import (
-    CertificateError,
-    ClaimError,
-    Interrupted,
-    MechanismError,
-    RefutedError,
-    StoreError,
-    TargetError,
-    TollensError,
-    UsageError,
-)
-from tollens.mechanism import batched
-from tollens.outcome import Outcome, Reason
-from tollens.outputs import Raised
-from tollens.promises import promise
-from tollens.relations import Relation, add_remove, queries, substitute
-from tollens.verdict import Verdict
-from tollens.witness import Witness
-
 if TYPE_CHECKING:
     from tollens.auditing.api import Audit, audit
     from tollens.certificate import Certificate
+    from tollens.claim import (
+        Claim,
+        accountant,
+        approx,
+        claim_from_json,
+        gaussian,
+        parse_claim,
+        profile,
+        pure,
+        renyi,
+        tradeoff,
+        zcdp,
+    )
+    from tollens.errors import (
+        CertificateError,
+        ClaimError,
+        Interrupted,
+        MechanismError,
+        RefutedError,
+        StoreError,
+        TargetError,
+        TollensError,
+        UsageError,
+    )
     from tollens.evidence import Alarm, Wealth
+    from tollens.mechanism import batched
     from tollens.monitoring.monitor import Monitor
     from tollens.monitoring.state import MonitorState
+    from tollens.outcome import Outcome, Reason
+    from tollens.outputs import Raised
+    from tollens.promises import promise
     from tollens.refutation.api import refute
+    from tollens.relations import Relation, add_remove, any_two, numbers, queries, substitute
     from tollens.training.report import TrainingReport
     from tollens.training.scores.audit import audit_scores
     from tollens.training.step_audit import StepAudit
+    from tollens.verdict import Verdict
     from tollens.verified import Verified, verify
+    from tollens.witness import Witness
 
 __version__ = "0.1.0"
 
@@ -90,12 +89,14 @@ __all__ = [
     "__version__",
     "accountant",
     "add_remove",
+    "any_two",
     "approx",
     "audit",
     "audit_scores",
     "batched",
     "claim_from_json",
     "gaussian",
+    "numbers",
     "parse_claim",
     "profile",
     "promise",
@@ -109,28 +110,45 @@ __all__ = [
     "zcdp",
 ]
 
-_ON_FIRST_USE = {
-    "Audit": "tollens.auditing.api",
-    "audit": "tollens.auditing.api",
-    "Alarm": "tollens.evidence",
-    "Certificate": "tollens.certificate",
-    "Verified": "tollens.verified",
-    "verify": "tollens.verified",
-    "refute": "tollens.refutation.api",
-    "Wealth": "tollens.evidence",
-    "Monitor": "tollens.monitoring.monitor",
-    "MonitorState": "tollens.monitoring.state",
-    "StepAudit": "tollens.training.step_audit",
-    "TrainingReport": "tollens.training.report",
-    "audit_scores": "tollens.training.scores.audit",
+_MODULES = {
+    "tollens.auditing.api": "Audit audit",
+    "tollens.certificate": "Certificate",
+    "tollens.claim": (
+        "Claim accountant approx claim_from_json gaussian parse_claim profile pure "
+        "renyi tradeoff zcdp"
+    ),
+    "tollens.errors": (
+        "CertificateError ClaimError Interrupted MechanismError RefutedError StoreError "
+        "TargetError TollensError UsageError"
+    ),
+    "tollens.evidence": "Alarm Wealth",
+    "tollens.mechanism": "batched",
+    "tollens.monitoring.monitor": "Monitor",
+    "tollens.monitoring.state": "MonitorState",
+    "tollens.outcome": "Outcome Reason",
+    "tollens.outputs": "Raised",
+    "tollens.promises": "promise",
+    "tollens.refutation.api": "refute",
+    "tollens.relations": "Relation add_remove any_two numbers queries substitute",
+    "tollens.training.report": "TrainingReport",
+    "tollens.training.scores.audit": "audit_scores",
+    "tollens.training.step_audit": "StepAudit",
+    "tollens.verdict": "Verdict",
+    "tollens.verified": "Verified verify",
+    "tollens.witness": "Witness",
 }
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+_SUBMODULES = ("domains", "errors", "noise")
 
 
 def __getattr__(name: str) -> object:
-    """Load the heavier parts when they are first used."""
-    if name not in _ON_FIRST_USE:
+    """Load a part when it is first used: `import tollens` itself costs next to nothing."""
+    if name in _SUBMODULES:
+        return import_module(f"tollens.{name}")
+    if name not in _HOMES:
         raise AttributeError(f"module 'tollens' has no attribute {name!r}")
-    value = getattr(import_module(_ON_FIRST_USE[name]), name)
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 
