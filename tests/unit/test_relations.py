@@ -15,9 +15,9 @@ from hypothesis.extra import numpy as hnp
 import tollens
 from tollens import add_remove, queries, substitute, zoo
 from tollens.errors import UsageError
+from tollens.keys import key_of
 from tollens.neighbours import Pair
 from tollens.relations import MAX_PAIRS, Relation, as_relation, parse_relation
-from tollens.relations.ranking import key_of
 
 NUMBERS = st.integers(-5, 5) | st.floats(width=16) | st.booleans()
 TEXTS = st.sampled_from(["a", "b", "c", ""])
@@ -328,7 +328,7 @@ def test_numbers_are_kept_as_they_are_given():
         ({"n": 2.0}, "n is 2.0"),
         ({"n": 10**7}, "at most 100000"),
         ({"n": 2, "change": "al"}, "did you mean 'all'"),
-        ({"n": 2, "change": None}, "use 'all' or 'one'"),
+        ({"n": 2, "change": None}, "use 'all', 'one' or 'sum'"),
         ({"n": 2, "by": 0}, "by is 0; it must be a positive number"),
         ({"n": 2, "by": -1}, "by is -1"),
         ({"n": 2, "by": math.nan}, "by is nan"),

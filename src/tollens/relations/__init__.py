@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from tollens.relations.answers import MAX_PAIRS, queries
+from tollens.relations.answers import queries
+from tollens.relations.generated import any_two, numbers
 from tollens.relations.records import add_remove, substitute
-from tollens.relations.relation import Relation, as_relation
+from tollens.relations.relation import MAX_PAIRS, Node, Relation, as_relation
 from tollens.relations.text import parse_relation
 
 __all__ = [
     "MAX_PAIRS",
+    "Node",
     "Relation",
     "add_remove",
+    "any_two",
     "as_relation",
+    "numbers",
     "parse_relation",
     "queries",
     "substitute",

@@ -7,25 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tollens.domains import Datasets, Domain
 from tollens.errors import UsageError
-from tollens.relations.ranking import (
-    Data,
-    by_rank,
-    distance,
-    distinct,
-    key_of,
-    keys_of,
-    weightiest_first,
-)
-from tollens.relations.relation import Relation
+from tollens.keys import Data, key_of, keys_of
+from tollens.relations.generated import added_over, given, replaced_over
+from tollens.relations.ranking import by_rank, distance, distinct, weightiest_first
+from tollens.relations.relation import Node, Relation
 
 
-def add_remove(data: object, value: object = None, *, values: object = None) -> Relation:
+def add_remove(
+    data: object, value: object = None, *, values: object = None, records: int = 1
+) -> Relation:
     """Pairs of data sets of which one has one record more.
 
-    `data` is a list, a tuple or an array (records along the first axis). Each of its records is
-    removed once, where equal records (1 and 1.0 are equal, and so are two NaN) count as one record
-    and the first of them goes: the order of records is taken not to matter. If a `value` or
+    `data` is a domain of data sets, such as `tollens.domains.lists(tollens.domains.reals(0, 1))`,
+    or one data set. Over a domain, sizes, the records that both have and the record that one has
+    more go through the domain's telling values, the first of each first; `records` is how many
+    copies of it one has more.
+
+    One data set is a list, a tuple or an array (records along the first axis). Each of its records
+    is removed once, where equal records (1 and 1.0 are equal, and so are two NaN) count as one and
+    the first of them goes: the order of records is taken not to matter. If a `value` or
     several `values` are given, each is also added once, at the end. The value None counts as not
     given; write `values=[None]` for it. x is always the larger data set.
 
@@ -45,7 +47,10 @@ def add_remove(data: object, value: object = None, *, values: object = None) -> 
     [0, 2, 0, 9] [2, 0, 9]
     [0, 2, 0, 9] [0, 0, 9]
     """
-    kept = _checked(data, "add_remove")
+    if isinstance(data, Datasets):
+        _check_over_domain("add_remove", value, values, records)
+        return added_over(data, records)
+    kept = _checked(data, "add_remove", records)
     added = _values(kept, value, values, "add_remove")
     firsts, counts = distinct(keys_of(kept))
     removed = weightiest_first(kept, firsts, counts)
@@ -59,15 +64,27 @@ def add_remove(data: object, value: object = None, *, values: object = None) -> 
             return _with(kept, added[i]), _copy(kept)
         return _copy(kept), _without(kept, removed[i - len(added)])
 
-    return Relation("add_remove", len(added) + len(removed), make, {"kind": "add_remove"})
+    def node(i: int) -> Node:
+        if i < len(added):
+            return given(kept, list(kept), [added[i]], [])
+        place = removed[i - len(added)]
+        return given(kept, list(_without(kept, place)), [kept[place]], [])
+
+    exact = {"kind": "add_remove"}
+    return Relation("add_remove", len(added) + len(removed), make, exact, nodes=node)
 
 
-def substitute(data: object, value: object = None, *, values: object = None) -> Relation:
+def substitute(
+    data: object, value: object = None, *, values: object = None, records: int = 1
+) -> Relation:
     """Pairs of data sets of the same size that differ in one record.
 
-    `data` is a list, a tuple or an array (records along the first axis). x is the data; in x' one
-    record is replaced by the `value`, or by one of several `values`, in its place. Equal records
-    (1 and 1.0 are equal, and so are two NaN) count as one record, of which the first is replaced:
+    `data` is a domain of data sets, see `add_remove`, or one data set. Over a domain `records` is
+    how many records may differ, and no value is given: both come from the telling ones.
+
+    One data set is a list, a tuple or an array (records along the first axis). x is the data; in x'
+    one record is replaced by the `value`, or by one of several `values`, in its place. Equal
+    records (1 and 1.0 are equal, and so are two NaN) count as one, of which the first is replaced:
     the order of records is taken not to matter. A record equal to the value is skipped. The value
     None counts as not given; write `values=[None]` for it.
 
@@ -84,7 +101,10 @@ def substitute(data: object, value: object = None, *, values: object = None) -> 
     [1, 0, 5, 1] [1, 0, 0, 1]
     [1, 0, 5, 1] [0, 0, 5, 1]
     """
-    kept = _checked(data, "substitute")
+    if isinstance(data, Datasets):
+        _check_over_domain("substitute", value, values, records)
+        return replaced_over(data, records)
+    kept = _checked(data, "substitute", records)
     new = _values(kept, value, values, "substitute")
     if not new:
         raise UsageError(
@@ -115,14 +135,38 @@ def substitute(data: object, value: object = None, *, values: object = None) -> 
         place, chosen, _ = ordered[i]
         return _copy(kept), _replaced(kept, place, new[chosen])
 
-    return Relation("substitute", len(ordered), make, {"kind": "substitute"})
+    def node(i: int) -> Node:
+        place, chosen, _ = ordered[i]
+        return given(kept, list(_without(kept, place)), [kept[place]], [new[chosen]])
+
+    return Relation("substitute", len(ordered), make, {"kind": "substitute"}, nodes=node)
 
 
 # What the caller gives
 
 
-def _checked(data: object, name: str) -> Data:
+def _check_over_domain(name: str, value: object, values: object, records: object) -> None:
+    findings = []
+    if value is not None or values is not None:
+        findings.append(f"{name}: over a domain no value is given; the domain has its own")
+    if isinstance(records, bool) or not isinstance(records, int) or records < 1:
+        findings.append(f"{name}: records is {records!r}; it must be a whole number of at least 1")
+    if findings:
+        raise UsageError(findings)
+
+
+def _checked(data: object, name: str, records: int) -> Data:
     """A copy of the data, if they are of a type whose records can be told."""
+    if records != 1:
+        raise UsageError(
+            f"{name}: several records at once are for domains, such as "
+            "tollens.domains.lists(tollens.domains.reals(0, 1)); give a list of pairs instead"
+        )
+    if isinstance(data, Domain):
+        raise UsageError(
+            f"{name}: the domain is one of single values; give one of data sets, such as "
+            "tollens.domains.lists(...)"
+        )
     if isinstance(data, list | tuple) and type(data) in (list, tuple):
         return _copy(data)
     if type(data) is np.ndarray and data.ndim:
@@ -131,7 +175,8 @@ def _checked(data: object, name: str) -> Data:
         advice = "give a list of records, such as list(text)"
     else:
         advice = (
-            "give a list, a tuple or a numpy array of records; for data of another type give the "
+            "give a list, a tuple or a numpy array of records, or a domain such as "
+            "tollens.domains.lists(tollens.domains.reals(0, 1)); for data of another type give the "
             "pairs themselves, as a list of tuples (x, x_prime)"
         )
     kind = "numpy array without an axis" if type(data) is np.ndarray else type(data).__name__

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import SupportsIndex, overload
 
 from tollens.errors import UsageError
@@ -17,6 +18,33 @@ _FORMS = (
 _MOST_FINDINGS = 5
 
 
+MAX_PAIRS = 4096
+"""The most pairs that a relation of the library has."""
+
+
+class Node(ABC):
+    """A pair that knows smaller pairs of its relation."""
+
+    @property
+    @abstractmethod
+    def pair(self) -> tuple[object, object]:
+        """The two inputs, made anew each time."""
+
+    @property
+    @abstractmethod
+    def key(self) -> Hashable:
+        """Equal for equal pairs."""
+
+    @property
+    @abstractmethod
+    def size(self) -> tuple[float, ...]:
+        """How large the pair is, to be compared with those of others."""
+
+    @abstractmethod
+    def smaller(self) -> Iterator[Node]:
+        """Pairs of the same relation that may be smaller, large steps first."""
+
+
 class Relation(Sequence[Pair]):
     """A named sequence of neighbouring pairs, the likely worst first.
 
@@ -25,7 +53,8 @@ class Relation(Sequence[Pair]):
 
     `make` gets an index below `count` and returns the two inputs, or a `Pair` to be given as it
     is. It must return the same inputs for the same index. `exact` says in JSON what the relation
-    is, where a checker of proofs can tell whether two inputs belong to it.
+    is, where a checker of proofs can tell whether two inputs belong to it. `nodes` gets an index
+    too, and returns the pair as a `Node` where it can be shrunk.
 
     >>> import tollens
     >>> relation = tollens.add_remove([5, 1, 3])
@@ -37,7 +66,7 @@ class Relation(Sequence[Pair]):
     [[5, 3], [5, 1]]
     """
 
-    __slots__ = ("_count", "_indices", "_make", "exact", "name")
+    __slots__ = ("_count", "_indices", "_make", "_nodes", "exact", "name")
 
     def __init__(
         self,
@@ -45,8 +74,11 @@ class Relation(Sequence[Pair]):
         count: int,
         make: Callable[[int], tuple[object, object] | Pair],
         exact: Mapping[str, object] | None = None,
+        *,
+        nodes: Callable[[int], Node] | None = None,
     ) -> None:
         self.name = name
+        self._nodes = nodes
         self.exact = dict(exact or {"kind": "given"})
         self._count = count
         self._make = make
@@ -61,7 +93,7 @@ class Relation(Sequence[Pair]):
     def __getitem__(self, index: slice) -> Relation: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Pair | Relation:
         if isinstance(index, slice):
-            part = Relation(self.name, self._count, self._make, self.exact)
+            part = Relation(self.name, self._count, self._make, self.exact, nodes=self._nodes)
             part._indices = self._indices[index]
             return part
         asked = operator.index(index)
@@ -72,6 +104,15 @@ class Relation(Sequence[Pair]):
         if isinstance(made, Pair):
             return made
         return Pair(*made, relation=f"{self.name}, pair {number + 1} of {self._count}")
+
+    def node(self, index: int) -> Node | None:
+        """The pair at an index as one that can be shrunk; None where it cannot."""
+        return None if self._nodes is None else self._nodes(self._indices[index])
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether its pairs can be shrunk."""
+        return self._nodes is not None
 
     def __repr__(self) -> str:
         return f"<Relation {self.name}: {_pairs(len(self))}>"
