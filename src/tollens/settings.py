@@ -29,6 +29,41 @@ def _text(value: object) -> str:
     return value
 
 
+def _probability(value: object) -> float:
+    found = _real(value)
+    if not 0 < found < 1:
+        raise ValueError
+    return found
+
+
+def _positive(value: object) -> int:
+    found = _whole(value)
+    if found < 1:
+        raise ValueError
+    return found
+
+
+def _not_negative(value: object) -> int:
+    found = _whole(value)
+    if found < 0:
+        raise ValueError
+    return found
+
+
+def _mode(value: object) -> str:
+    if value not in ("off", *DP_BUDGETS):
+        raise ValueError
+    return str(value)
+
+
+def _yes(value: object) -> bool:
+    known = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+    found = known.get(str(value).lower())
+    if found is None:
+        raise ValueError
+    return found
+
+
 def _horizon(value: object) -> int | str:
     return "arl" if value == "arl" else _whole(value)
 
@@ -101,10 +136,54 @@ MONITOR_KEYS: dict[str, Key] = {
 }
 """Settings of `monitor`: a table of their own, for alpha and method mean something else there."""
 
+DP_BUDGETS = {"quick": 5_000, "full": 200_000}
+"""Pairs of runs of each audit in a session of pytest, by its mode; there is a mode "off", too."""
+
+PYTEST_KEYS: dict[str, Key] = {
+    "dp-mode": Key(
+        _mode,
+        "quick",
+        "off, quick or full",
+        "Tests that use dp are skipped (off), or each of their audits gets "
+        f"{DP_BUDGETS['quick']:,} (quick) or {DP_BUDGETS['full']:,} (full) pairs of runs.",
+    ),
+    "dp-alpha": Key(
+        _probability,
+        1e-6,
+        "a number between 0 and 1",
+        "Error probability of the whole session, shared out among its tests.",
+    ),
+    "dp-budget": Key(
+        _positive,
+        None,
+        "a whole number of at least 1",
+        "Pairs of runs of each audit, in place of what the mode gives.",
+    ),
+    "dp-seed": Key(
+        _not_negative,
+        None,
+        "a whole number of at least 0",
+        "Seed of each audit: makes runs of mechanisms that take rng repeat.",
+    ),
+    "dp-store": Key(
+        _text,
+        None,
+        "a text",
+        "Where verdicts are added as JSON: a folder (a file each), or a file .jsonl (a line each).",
+    ),
+    "dp-show-evidence": Key(
+        _yes, False, "true or false", "Show the wealth of every audit, also where nothing failed."
+    ),
+}
+"""Settings of a session of pytest; each is also an option of the same name."""
+
 SHARED = ("store", "delta", "seed", "workers", "timeout")
 """Settings of `monitor` that may also stand in the table and under the names of `audit`."""
 
-_AUDIT_TABLE = {**ALL_OF_CHECK, "store": MONITOR_KEYS["store"]}
+_AUDIT_TABLE = {**ALL_OF_CHECK, **PYTEST_KEYS, "store": MONITOR_KEYS["store"]}
+
+PROMISES = "promises"
+"""The tables of a settings file that declare promises; `tollens.tables` reads them."""
 
 
 def resolve(
@@ -192,34 +271,54 @@ def _variable(prefix: str) -> Callable[[str], str]:
 def _from_file(
     config: Path | None, folder: Path, findings: list[str]
 ) -> tuple[dict[str, object], dict[str, object]]:
-    place = config if config is not None else _nearest(folder)
+    place, table = _table(config, folder, findings)
     if place is None:
         return {}, {}
-    try:
-        content = tomllib.loads(place.read_text(encoding="utf-8"))
-    except OSError as error:
-        findings.append(f"{place} cannot be read: {error.strerror}")
-        return {}, {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        findings.append(f"{place} is not TOML: {error}")
-        return {}, {}
-    table: object = content
-    if place.name == "pyproject.toml":
-        tools = content.get("tool", {})
-        table = tools.get("tollens", {}) if isinstance(tools, dict) else {}
-    if not isinstance(table, dict):
-        findings.append(f"{place}: [tool.tollens] must be a table")
-        return {}, {}
+    table.pop(PROMISES, None)
     for_monitor = table.pop("monitor", {})
     if not isinstance(for_monitor, dict):
         findings.append(f"{place}: monitor must be a table")
         for_monitor = {}
     read = _read(_AUDIT_TABLE, table, str(place), str, findings)
     own = _read(MONITOR_KEYS, for_monitor, f"{place}, table monitor", str, findings)
-    for found in (read, own):
-        if "store" in found:
-            found["store"] = _from_folder(str(found["store"]), place)
+    for found, name in ((read, "store"), (own, "store"), (read, "dp-store")):
+        if name in found:
+            found[name] = _from_folder(str(found[name]), place)
     return read, own
+
+
+def promise_tables(config: Path | None, folder: Path) -> tuple[Path, object] | None:
+    """The settings file in force and its tables of promises; None where it has none."""
+    findings: list[str] = []
+    place, table = _table(config, folder, findings)
+    if findings:
+        raise UsageError(findings)
+    return (place, table[PROMISES]) if place is not None and PROMISES in table else None
+
+
+def _table(
+    config: Path | None, folder: Path, findings: list[str]
+) -> tuple[Path | None, dict[str, object]]:
+    """The settings file in force, and what it says of tollens."""
+    place = config if config is not None else _nearest(folder)
+    if place is None:
+        return None, {}
+    try:
+        content = tomllib.loads(place.read_text(encoding="utf-8"))
+    except OSError as error:
+        findings.append(f"{place} cannot be read: {error.strerror}")
+        return None, {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        findings.append(f"{place} is not TOML: {error}")
+        return None, {}
+    table: object = content
+    if place.name == "pyproject.toml":
+        tools = content.get("tool", {})
+        table = tools.get("tollens", {}) if isinstance(tools, dict) else {}
+    if not isinstance(table, dict):
+        findings.append(f"{place}: [tool.tollens] must be a table")
+        return None, {}
+    return place, table
 
 
 def _from_folder(store: str, place: Path) -> str:
