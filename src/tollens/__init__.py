@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from tollens.evidence import Alarm, Wealth
+    from tollens.external import command, in_environment
     from tollens.mechanism import batched
     from tollens.monitoring.monitor import Monitor
     from tollens.monitoring.state import MonitorState
@@ -95,7 +96,9 @@ __all__ = [
     "audit_scores",
     "batched",
     "claim_from_json",
+    "command",
     "gaussian",
+    "in_environment",
     "numbers",
     "parse_claim",
     "profile",
@@ -122,6 +125,7 @@ _MODULES = {
         "TargetError TollensError UsageError"
     ),
     "tollens.evidence": "Alarm Wealth",
+    "tollens.external": "command in_environment",
     "tollens.mechanism": "batched",
     "tollens.monitoring.monitor": "Monitor",
     "tollens.monitoring.state": "MonitorState",

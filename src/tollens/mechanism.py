@@ -36,7 +36,7 @@ class Sampler(Protocol):
         """n outputs, in the order of the runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mechanism:
     """Something to sample.
 
@@ -45,7 +45,9 @@ class Mechanism:
     `packages` are those whose versions a verdict should name. `own_entropy` vouches for a
     mechanism without `rng` that it draws from the operating system, so that copies of it in
     several processes do not repeat each other. `target` is the text that names it, if it was
-    given as one: other processes load it by that.
+    given as one: other processes load it by that. `installed` tells versions of what it runs
+    with elsewhere, and `limit` makes a sampler of it that keeps a time limit (seconds a run) by
+    itself.
     """
 
     name: str
@@ -56,6 +58,8 @@ class Mechanism:
     packages: tuple[str, ...] = ()
     own_entropy: bool = False
     target: str | None = None
+    installed: Callable[[], Mapping[str, str]] | None = None
+    limit: Callable[[float], Sampler] | None = None
 
     def sample(self, data: object, n: int, rng: np.random.Generator) -> Batch:
         """Draw n outputs; `MechanismError` where the result is no batch of n."""
@@ -221,7 +225,22 @@ def one_by_one(mechanism: Mechanism) -> Mechanism:
                 outputs.append(raised(error.__cause__ or error))
         return outputs
 
-    return replace(mechanism, sampler=sample, vectorised=False)
+    def limit(seconds: float) -> Sampler:
+        return one_by_one(limited(mechanism, seconds)[0]).sampler
+
+    own = None if mechanism.limit is None else limit
+    return replace(mechanism, sampler=sample, vectorised=False, limit=own)
+
+
+def limited(mechanism: Mechanism, seconds: float | None) -> tuple[Mechanism, float | None]:
+    """A mechanism that keeps a time limit for each run itself, and None; else it, and the limit.
+
+    >>> limited(from_callable(len), 2.0)[1]
+    2.0
+    """
+    if seconds is None or mechanism.limit is None:
+        return mechanism, seconds
+    return replace(mechanism, sampler=mechanism.limit(seconds), limit=None), None
 
 
 def raised(error: BaseException) -> Raised:

@@ -51,6 +51,10 @@ class Raised:
         return f"{self.type}: {self.message}" if self.message else self.type
 
 
+TIMEOUT = Raised("Timeout", "the run exceeded the time limit")
+CRASH = Raised("Crash", "the process of the run ended")
+
+
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """n encoded outputs.

@@ -16,7 +16,7 @@ import numpy as np
 
 from tollens.adapters import adapt
 from tollens.errors import MechanismError, UsageError
-from tollens.mechanism import BatchFailed, Mechanism, one_by_one
+from tollens.mechanism import BatchFailed, Mechanism, limited, one_by_one
 from tollens.neighbours import Pair
 from tollens.streams import EvidenceStream
 from tollens.targets import load_target
@@ -70,13 +70,13 @@ class _Bench:
     """What this process holds."""
 
     def __init__(self, supplies: Supplies) -> None:
-        mechanism = _unpack(supplies.mechanism)
+        mechanism, timeout = limited(_unpack(supplies.mechanism), supplies.timeout)
         _fresh_seeds()
         self.pairs: OrderedDict[int, Pair] = OrderedDict()
         self._source: _Source = (
             DirectRuns(mechanism, supplies.stream)
-            if supplies.timeout is None
-            else TimedRuns(mechanism, supplies.stream, supplies.timeout)
+            if timeout is None
+            else TimedRuns(mechanism, supplies.stream, timeout)
         )
 
     def keep(self, number: int, pair: Pair) -> None:

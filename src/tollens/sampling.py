@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from tollens.mechanism import Mechanism
+from tollens.mechanism import Mechanism, limited
 from tollens.neighbours import Pair
 from tollens.streams import EvidenceStream, Side
 from tollens.worker import Batch, DirectRuns
@@ -45,7 +45,9 @@ def open_runs(
 
         with ParallelRuns(mechanism, stream, workers, timeout) as parallel:
             yield parallel
-    elif timeout is not None:
+        return
+    mechanism, timeout = limited(mechanism, timeout)
+    if timeout is not None:
         from tollens.timed import TimedRuns
 
         with TimedRuns(mechanism, stream, timeout) as timed:

@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 
 from tollens.errors import UsageError
+from tollens.values import SPECIAL, ValueFault, from_json, to_json
 
 _RATIONAL = re.compile(r"\d+(/\d+)?", re.ASCII)
-_SPECIAL = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 
 def to_jsonable(value: object, _depth: int = 0) -> object:
@@ -53,32 +53,36 @@ def _float_text(value: float) -> object:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def data_from_json(value: object, _depth: int = 0) -> object:
-    r"""Data as a mechanism takes it: the special texts and bytes objects of `to_jsonable` undone.
+def data_from_json(value: object) -> object:
+    r"""Data as a mechanism takes it: the special texts and the tags of `tollens.values` undone.
 
-    >>> data_from_json([1, "NaN", {"bytes": "AA=="}])
-    [1, nan, b'\x00']
+    >>> data_from_json([1, "NaN", {"bytes": "AA=="}, {"$tuple": [1, 2]}])
+    [1, nan, b'\x00', (1, 2)]
     """
-    if _depth > 200:
-        raise UsageError("data nested more than 200 deep cannot be read")
-    if isinstance(value, str):
-        return _SPECIAL.get(value, value)
-    if isinstance(value, list):
-        return [data_from_json(item, _depth + 1) for item in value]
-    if isinstance(value, dict):
-        if set(value) == {"bytes"} and isinstance(value["bytes"], str):
-            try:
-                return base64.b64decode(value["bytes"], validate=True)
-            except ValueError:
-                raise UsageError("a {'bytes': ...} value is not base64") from None
-        return {key: data_from_json(item, _depth + 1) for key, item in value.items()}
-    return value
+    try:
+        return from_json(value)
+    except ValueFault as error:
+        raise UsageError(str(error)) from None
+
+
+def data_to_json(value: object) -> object:
+    """JSON of which `data_from_json` makes equal data of the same types; no value is lost.
+
+    `UsageError` for data that cannot be written, such as an object of a class of one's own.
+
+    >>> data_to_json([(1, 2), {3: float("inf")}])
+    [{'$tuple': [1, 2]}, {'$dict': [[3, 'Infinity']]}]
+    """
+    try:
+        return to_json(value)
+    except ValueFault as error:
+        raise UsageError(str(error)) from None
 
 
 def number_from_json(value: object, name: str) -> float:
     """A float of a JSON number or of one of the texts Infinity, -Infinity, NaN."""
-    if isinstance(value, str) and value in _SPECIAL:
-        return _SPECIAL[value]
+    if isinstance(value, str) and value in SPECIAL:
+        return SPECIAL[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise UsageError(f"{name} is {value!r}; expected a number")
     try:

@@ -11,8 +11,9 @@ from pathlib import Path
 from types import ModuleType
 
 from tollens.errors import TargetError
+from tollens.naming import split_target
 
-_FORMS = '"path/file.py::name" or "package.module:name"'
+__all__ = ["find_name", "load_file", "load_target", "split_target"]
 
 
 def load_target(text: str) -> object:
@@ -26,20 +27,6 @@ def load_target(text: str) -> object:
     place, name = split_target(text)
     module = load_file(Path(place)) if place.endswith(".py") else _load_module(place, text)
     return find_name(module, name, place)
-
-
-def split_target(text: str) -> tuple[str, str]:
-    """The file or module and the name of a target.
-
-    >>> split_target("src/counts.py::noisy")
-    ('src/counts.py', 'noisy')
-    """
-    place, separator, name = text.partition("::")
-    if not separator:
-        place, separator, name = text.rpartition(":")
-    if not separator or not place or not name:
-        raise TargetError(f"cannot read the target {text!r}; write {_FORMS}")
-    return place, name
 
 
 def find_name(module: ModuleType, name: str, place: str) -> object:

@@ -28,12 +28,9 @@ import numpy as np
 from tollens.errors import MechanismError, UsageError
 from tollens.mechanism import BatchFailed, Mechanism, TimeIsUp
 from tollens.neighbours import Pair
-from tollens.outputs import Raised
+from tollens.outputs import CRASH, TIMEOUT, Raised
 from tollens.streams import EvidenceStream, Side
 from tollens.worker import Batch, Chunk, Watch, chunks_of, data_of, draw_chunk, join
-
-TIMEOUT = Raised("Timeout", "the run exceeded the time limit")
-CRASH = Raised("Crash", "the process of the run ended")
 
 _GRACE = 1.0
 """Seconds after the limit in which a run may still be interrupted from inside."""
@@ -237,7 +234,7 @@ def _serve(
             return
         except BatchFailed as error:
             pipe.send(("failed", str(error)))
-        except MechanismError as error:
+        except (MechanismError, UsageError) as error:
             pipe.send(("error", str(error)))
         except Exception as error:  # noqa: BLE001 - whatever it is, the main process reports it
             text = f"{mechanism.name}: a run's output could not be sent from its process"

@@ -1,0 +1,278 @@
+"""Runs a function for tollens in another interpreter: `agent.py VALUES file|module PLACE NAME`.
+
+One file, the standard library of Python 3.6 only; tollens itself is not needed there. VALUES is the
+file of `tollens.values`. The protocol is that of docs/programs.md.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import platform
+import random
+import re
+import sys
+import traceback
+from typing import IO, Any, Callable, Dict, List, Optional
+
+_LONGEST = 2**18
+"""Characters of outputs after which a line is written."""
+
+
+class _Fault(Exception):  # noqa: N818 - it is told, not raised at anyone
+    """Nothing can be run; the text says why."""
+
+
+def main(words: List[str]) -> None:
+    """Say hello, then answer requests until there are no more."""
+    requests, answers = _own_pipes()
+    values, kind, place, name = words
+    codec = _load_file(values, "tollens_values")
+    try:
+        module = _load(kind, place)
+        function = _find(module, name, place)
+        style = _style(function, name)
+        claim = _claim(module, function, name)
+    except _Fault as fault:
+        _say(answers, {"tollens": 1, "fault": str(fault)})
+        return
+    _fresh_seeds()
+    hello = {"tollens": 1, "packages": _packages(), "seeded": style != "none"}
+    _say(answers, hello if claim is None else dict(hello, claim=claim))
+    for line in requests:
+        request = json.loads(line)
+        _answer(answers, codec, function, style, request)
+
+
+def _own_pipes() -> Any:
+    """Stdin and stdout for us alone: what the function prints goes to stderr."""
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return requests, answers
+
+
+def _say(answers: IO[str], what: object) -> None:
+    answers.write(json.dumps(what) + "\n")
+    answers.flush()
+
+
+# Loading
+
+
+def _load(kind: str, place: str) -> Any:
+    sys.path[0] = os.path.dirname(place) if kind == "file" else os.getcwd()  # it was ours
+    try:
+        if kind == "file":
+            return _load_file(place, os.path.splitext(os.path.basename(place))[0])
+        return importlib.import_module(place)
+    except BaseException as error:
+        raise _Fault(
+            "{} cannot be imported by Python {}: {}{}".format(
+                place, platform.python_version(), _last_line(error), _where(error, place)
+            )
+        )
+
+
+def _load_file(path: str, name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _last_line(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(type(error), error)).strip().split("\n")[-1]
+
+
+def _where(error: BaseException, place: str) -> str:
+    if isinstance(error, SyntaxError):
+        return " (line {} of {})".format(error.lineno, error.filename)
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == place]
+    return " (line {})".format(lines[-1]) if lines else ""
+
+
+def _find(module: Any, name: str, place: str) -> Any:
+    found = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise _Fault("{} has no {!r}".format(place, name))
+        found = getattr(found, part)
+    return found
+
+
+def _claim(module: Any, function: Any, name: str) -> Optional[str]:
+    """What the function promises, as a text, if it says so."""
+    claim = getattr(function, "__tollens_claim__", None)
+    if claim is None:
+        claims = getattr(module, "CLAIMS", {})
+        claim = claims.get(name) if isinstance(claims, dict) else None
+    if claim is not None and not isinstance(claim, str):
+        raise _Fault("the claim of {} is {!r}; write a text: 'epsilon=1'".format(name, claim))
+    return claim
+
+
+def _style(function: Any, name: str) -> str:
+    """How it takes its generator: `none`, `second`, `keyword`, or `batched` with n before it."""
+    if not callable(function):
+        raise _Fault("{} is a {}, no function of the data".format(name, type(function).__name__))
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return "none"
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p for p in positional if p.default is p.empty]
+    if len(positional) >= 3 and positional[1].name == "n" and len(required) <= 3:
+        return "batched"
+    if not positional and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        raise _Fault("{} takes no argument; it must be a function of (data[, rng])".format(name))
+    if len(required) > 2:
+        raise _Fault(
+            "{} needs the arguments {}; it must be a function of (data), (data, rng) or "
+            "(data, n, rng)".format(name, ", ".join(p.name for p in required))
+        )
+    if len(positional) >= 2 and (positional[1].name == "rng" or len(required) == 2):
+        return "second"
+    if any(p.name == "rng" and p.kind is not p.VAR_KEYWORD for p in parameters):
+        return "keyword"
+    return "none"
+
+
+def _fresh_seeds() -> None:
+    """Seed the global generators anew: the file may have seeded them, in every process alike."""
+    random.seed()
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()
+
+
+# Versions
+
+
+def _packages() -> Dict[str, str]:
+    """The versions of Python and of the distributions whose modules are loaded."""
+    found = {"python": platform.python_version()}
+    loaded = {name.partition(".")[0] for name in list(sys.modules)}
+    for folder in sys.path:
+        if not os.path.isdir(folder):
+            continue
+        for entry in os.listdir(folder):
+            match = re.match(r"(.+?)-([^-]+)(-.*)?\.(dist|egg)-info$", entry)
+            if match:
+                modules = _top_level(os.path.join(folder, entry)) or [match.group(1)]
+                if loaded.intersection(modules):
+                    found.setdefault(match.group(1).replace("_", "-").lower(), match.group(2))
+    return found
+
+
+def _top_level(info: str) -> List[str]:
+    """The modules of a distribution, where it names them."""
+    try:
+        with open(os.path.join(info, "top_level.txt"), encoding="utf-8") as file:
+            return file.read().split()
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+# Runs
+
+
+def _generator(seed: int) -> Any:
+    """A numpy Generator where numpy has them, else Python's own."""
+    try:
+        import numpy
+
+        return numpy.random.default_rng(seed)
+    except (ImportError, AttributeError):
+        return random.Random(seed)
+
+
+def _answer(
+    answers: IO[str], codec: Any, function: Callable[..., Any], style: str, request: Any
+) -> None:
+    data, n = codec.from_json(request["data"]), request["n"]
+    rng = None if style == "none" else _generator(request["seed"])
+    if style == "batched":
+        _batch(answers, codec, function, data, n, rng)
+        return
+    kept = _Kept(answers, codec)
+    for _ in range(n):
+        try:
+            if style == "second":
+                output = function(data, rng)
+            elif style == "keyword":
+                output = function(data, rng=rng)
+            else:
+                output = function(data)
+            if inspect.isgenerator(output):
+                output = tuple(output)
+        except BaseException as error:  # whatever a run raises is its output
+            kept.write()
+            _say(answers, {"error": _error(error)})
+        else:
+            kept.add(output)
+    kept.write()
+
+
+def _batch(
+    answers: IO[str], codec: Any, function: Callable[..., Any], data: Any, n: int, rng: Any
+) -> None:
+    try:
+        outputs = function(data, n, rng)
+    except BaseException as error:
+        _say(answers, {"failed": _error(error)})
+        return
+    if not hasattr(outputs, "__len__") or len(outputs) != n:
+        got = len(outputs) if hasattr(outputs, "__len__") else type(outputs).__name__
+        _say(answers, {"fault": "asked for n={} outputs, got {}".format(n, got)})
+        return
+    kept = _Kept(answers, codec)
+    for output in outputs:
+        kept.add(output)
+    kept.write()
+
+
+def _error(error: BaseException) -> Dict[str, str]:
+    try:
+        message = str(error)[:300]
+    except Exception:
+        message = ""
+    return {"type": type(error).__name__, "message": message}
+
+
+class _Kept(object):
+    """Outputs that wait for their line."""
+
+    def __init__(self, answers: IO[str], codec: Any) -> None:
+        self._answers, self._codec = answers, codec
+        self._texts = []  # type: List[str]
+        self._length = 0
+
+    def add(self, output: object) -> None:
+        try:
+            text = json.dumps(self._codec.to_json(output))
+        except ValueError as error:
+            self.write()
+            _say(self._answers, {"fault": "an output cannot be looked at: {}".format(error)})
+            sys.exit(1)
+        self._texts.append(text)
+        self._length += len(text)
+        if self._length > _LONGEST:
+            self.write()
+
+    def write(self) -> None:
+        if self._texts:
+            self._answers.write('{"outputs": [' + ",".join(self._texts) + "]}\n")
+            self._answers.flush()
+        self._texts, self._length = [], 0
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
