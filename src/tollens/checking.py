@@ -14,7 +14,8 @@ from tollens.errors import Interrupted, TollensError, UsageError
 from tollens.event import Event, event_of
 from tollens.noise import draws_here
 from tollens.outcome import Reason
-from tollens.promises import Declared, declared
+from tollens.promise_tables import Table, load_tables
+from tollens.promises import Declared
 from tollens.refutation import api as proofs
 from tollens.refutation.found import Found as Searched
 from tollens.refutation.found import Step
@@ -46,11 +47,13 @@ def check(
     paths: Sequence[Path],
     settings: Mapping[str, object],
     *,
+    tables: Sequence[Table] = (),
     progress: Callable[[str, Progress], None] | None = None,
     searching: Callable[[str, Step], None] | None = None,
 ) -> CheckReport:
     """Test every declared promise; alpha is the error probability of the whole check.
 
+    They are those declared below `paths`, and those of `tables`, which stand in a settings file.
     Where a mechanism draws from `tollens.noise` only, a proof is looked for first, for at most
     `proof-timeout` seconds (0: never). Where there is none, the mechanism is audited on the same
     inputs, and a part of the bets goes to the event that came nearest to a proof.
@@ -59,6 +62,8 @@ def check(
     probability at most alpha; proofs spend nothing.
     """
     found, problems = find_promises(paths)
+    listed, faults = load_tables(tables)
+    found, problems = [*found, *listed], [*problems, *faults]
     audits = dict(settings)
     alpha, patience = audits["alpha"], audits.pop("proof-timeout", 0.0)
     if not isinstance(alpha, float):
@@ -68,9 +73,7 @@ def check(
     verdicts: list[tuple[str, Verdict]] = []
     audits["alpha"] = alpha / max(1, len(found))
     for item in found:
-        own = declared(item.mechanism)
-        if own is None:
-            continue
+        own = item.promise
         try:
             attempt = _prove(item, own, float(patience), searching)
             verdict = attempt.proof

@@ -18,6 +18,7 @@ from tollens.cli_options import (
     check_settings,
     common,
     exit_code,
+    promise_tables_of,
     reporting,
     settings_of,
     targeted,
@@ -82,6 +83,9 @@ def audit(screen: Screen, options: dict[str, object]) -> int:
 def check(screen: Screen, options: dict[str, object]) -> int:
     """Test every promise declared with @tollens.promise below PATHS (default: here).
 
+    Promises may also stand in the settings file, as tables [[tool.tollens.promises]] with the keys
+    target, claim and neighbours; these are always tested.
+
     Where a mechanism draws from tollens.noise only, a proof is looked for first. Otherwise, and
     where there is none, its runs are audited; alpha is the error probability of the whole check.
     """
@@ -89,7 +93,11 @@ def check(screen: Screen, options: dict[str, object]) -> int:
 
     paths = [Path(str(path)) for path in _listed(options["paths"])] or [Path()]
     report = run_check(
-        paths, check_settings(options), progress=screen.progress, searching=screen.searching
+        paths,
+        check_settings(options),
+        tables=promise_tables_of(options),
+        progress=screen.progress,
+        searching=screen.searching,
     )
     screen.check(report)
     code = exit_code([verdict.outcome.name for _, verdict in report.verdicts])

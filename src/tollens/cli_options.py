@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,9 +18,13 @@ from tollens.settings import (
     KEYS,
     MONITOR_KEYS,
     Key,
+    promise_tables,
     resolve,
     resolve_monitor,
 )
+
+if TYPE_CHECKING:
+    from tollens.promise_tables import Table
 
 REFUTED, WRONG_USE, NOTHING_DECIDED, INTERRUPTED = 1, 2, 3, 130
 """Exit codes; 0 is "at least one thing was tested, and nothing was refuted"."""
@@ -162,6 +167,14 @@ def audit_settings(options: Mapping[str, object]) -> dict[str, object]:
 def check_settings(options: Mapping[str, object]) -> dict[str, object]:
     """The settings of `check` in force: those of `audit`, and its own."""
     return _settings(options, ALL_OF_CHECK)
+
+
+def promise_tables_of(options: Mapping[str, object]) -> list[Table]:
+    """The promises that stand in the settings file in force."""
+    from tollens.promise_tables import read_tables
+
+    found = promise_tables(_config(options), Path.cwd())
+    return [] if found is None else read_tables(*found)
 
 
 def _settings(options: Mapping[str, object], keys: Mapping[str, Key]) -> dict[str, object]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tollens.errors import TollensError
 from tollens.mechanism import Batched
-from tollens.promises import declared_in
+from tollens.promises import Declared, declared, declared_in
 from tollens.targets import load_file
 
 _SKIPPED = {"node_modules", "__pycache__", "site-packages", "build", "dist", "venv"}
@@ -17,10 +17,11 @@ _SKIPPED = {"node_modules", "__pycache__", "site-packages", "build", "dist", "ve
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A mechanism that carries a promise, and the target text that names it."""
+    """A mechanism, the target text that names it, and what is promised of it."""
 
     target: str
     mechanism: object
+    promise: Declared
 
 
 def find_promises(paths: Sequence[Path]) -> tuple[list[Found], list[str]]:
@@ -48,9 +49,11 @@ def find_promises(paths: Sequence[Path]) -> tuple[list[Found], list[str]]:
                 problems.append(str(error))
                 continue
             for name, mechanism in declared_in(module).items():
+                promise = declared(mechanism)
                 known = any(mechanism is other.mechanism for other in found)
-                if not known and _home(mechanism) in (None, module.__name__):
-                    found.append(Found(f"{file}::{name}", mechanism))
+                at_home = _home(mechanism) in (None, module.__name__)
+                if promise is not None and not known and at_home:
+                    found.append(Found(f"{file}::{name}", mechanism, promise))
     return found, problems
 
 

@@ -183,7 +183,7 @@ SHARED = ("store", "delta", "seed", "workers", "timeout")
 _AUDIT_TABLE = {**ALL_OF_CHECK, **PYTEST_KEYS, "store": MONITOR_KEYS["store"]}
 
 PROMISES = "promises"
-"""The tables of a settings file that declare promises; `tollens.tables` reads them."""
+"""The tables of a settings file that declare promises; `tollens.promise_tables` reads them."""
 
 
 def resolve(

@@ -40,10 +40,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect the promises that a file declares, with `--dp-promises`."""
-    if file_path.suffix != ".py" or not parent.config.getoption("dp_promises"):
+    if not parent.config.getoption("dp_promises"):
         return None
-    from tollens.pytest_plugin.promises import PromiseFile
+    from tollens.pytest_plugin.promises import SETTINGS_FILES, PromiseFile
 
+    if file_path.suffix != ".py" and file_path.name not in SETTINGS_FILES:
+        return None
     return PromiseFile.from_parent(parent, path=file_path)
 
 

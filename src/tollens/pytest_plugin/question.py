@@ -29,8 +29,8 @@ UNDECIDED = ("fail", "skip", "pass")
 """What may become of a test whose audit tested nothing."""
 
 _OWN = {"mechanism", "claim", "neighbours", "undecided"}
-_OURS = {"alpha", "target"}
-"""Arguments of `tollens.audit` that a test cannot give: the ledger and the test's file do."""
+_OURS = {"alpha"}
+"""The argument of `tollens.audit` that a test cannot give: the ledger does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ def _asked(
         )
     if findings:
         raise UsageError(findings)
-    text = mechanism if isinstance(mechanism, str) else target_of(loaded, item)
-    return {**asked, "mechanism": loaded, "target": text}
+    text = mechanism if isinstance(mechanism, str) else asked.get("target")
+    return {**asked, "mechanism": loaded, "target": text or target_of(loaded, item)}
 
 
 def _question(item: pytest.Item, asked: dict[str, Any], usual: Mapping[str, Any]) -> Question:
