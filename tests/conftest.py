@@ -6,6 +6,8 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+pytest_plugins = ["pytester"]  # runs sessions of pytest in tests of the plugin
+
 settings.register_profile("tollens", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("tollens")
