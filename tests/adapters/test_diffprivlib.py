@@ -157,12 +157,6 @@ def test_what_releases_nothing_of_a_calls_data_is_refused(made, reason):
         adapt(made)
 
 
-def test_models_are_refused_with_the_way_round():
-    models = pytest.importorskip("diffprivlib.models")
-    with pytest.raises(UsageError, match="give a function of the data that fits"):
-        adapt(models.StandardScaler(epsilon=1.0, bounds=BOUNDS))
-
-
 @pytest.mark.parametrize(
     ("made", "d_in", "reason"),
     [

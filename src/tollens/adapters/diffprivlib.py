@@ -1,8 +1,9 @@
-"""diffprivlib: mechanisms with `randomise(value)`, and the functions of `diffprivlib.tools`.
+"""diffprivlib: mechanisms with `randomise(value)`, functions of `diffprivlib.tools`, and models.
 
 A mechanism promises its `epsilon` and `delta` for values that differ by its own `sensitivity`; a
-tool promises the `epsilon` of its call for arrays that differ in one row. The library's warnings
-are shown, once each instead of once a run: a `PrivacyLeakWarning` is news to whoever audits.
+tool promises the `epsilon` of its call, and a model its own, for data that differ in one row. The
+library's warnings are shown, once each instead of once a run: a `PrivacyLeakWarning` is news to
+whoever audits.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from tollens.adapters.diffprivlib_models import fitting, is_model
 from tollens.claim import Claim, approx, pure
 from tollens.errors import ClaimError, UsageError
 from tollens.mechanism import Batch, Mechanism, from_callable
@@ -35,10 +37,10 @@ def recognises(mechanism: object) -> bool:
 
 
 def wrap(mechanism: object) -> Mechanism:
-    """Make something to sample of a mechanism or a tool; the randomness is diffprivlib's own.
+    """Make something to sample of a mechanism, tool or model; the randomness is diffprivlib's own.
 
-    The runs of a tool are charged to an accountant of their own without a limit: they are not
-    releases, and a budget that ran out in the middle would tell the two sides apart.
+    The runs of a tool or model are charged to an accountant of their own without a limit: they are
+    not releases, and a budget that ran out in the middle would tell the two sides apart.
     Raises `UsageError` for objects that release nothing of the data of a call.
     """
     if _is_tool(mechanism):
@@ -46,6 +48,9 @@ def wrap(mechanism: object) -> Mechanism:
         own_entropy = _parameters(mechanism)["random_state"].default is None
         release = functools.partial(_release, mechanism)
         return _warning_once(release, _name(mechanism), own_entropy=own_entropy)
+    if is_model(mechanism):
+        name, own_entropy = _model_name(mechanism), _random_state(mechanism) is None
+        return _warning_once(fitting(mechanism, name), name, own_entropy=own_entropy)
     randomise = getattr(mechanism, "randomise", None)
     if randomise is None:
         raise UsageError(
@@ -139,7 +144,17 @@ def _release(tool: Any, data: object) -> object:
     return tool(data, accountant=BudgetAccountant())
 
 
+def _random_state(model: Any) -> object:
+    return model.get_params(deep=False).get("random_state")
+
+
+def _model_name(model: Any) -> str:
+    return f"diffprivlib {type(model).__name__}(epsilon={model.epsilon!r})"
+
+
 def _name(mechanism: Any) -> str:
+    if is_model(mechanism):
+        return _model_name(mechanism)
     if isinstance(mechanism, functools.partial):
         bound = ", ".join(f"{name}={value!r}" for name, value in mechanism.keywords.items())
         text = f"{mechanism.func.__name__}({bound})"
