@@ -13,11 +13,12 @@ import platform
 import random
 import re
 import sys
+import time
 import traceback
 from typing import IO, Any, Callable, Dict, List, Optional
 
-_LONGEST = 2**18
-"""Characters of outputs after which a line is written."""
+_LONGEST, _LATEST = 2**18, 1.0
+"""Characters of outputs after which a line is written, and seconds."""
 
 
 class _Fault(Exception):  # noqa: N818 - it is told, not raised at anyone
@@ -254,6 +255,7 @@ class _Kept(object):
         self._answers, self._codec = answers, codec
         self._texts = []  # type: List[str]
         self._length = 0
+        self._written = time.time()
 
     def add(self, output: object) -> None:
         try:
@@ -264,14 +266,14 @@ class _Kept(object):
             sys.exit(1)
         self._texts.append(text)
         self._length += len(text)
-        if self._length > _LONGEST:
+        if self._length > _LONGEST or time.time() > self._written + _LATEST:
             self.write()
 
     def write(self) -> None:
         if self._texts:
             self._answers.write('{"outputs": [' + ",".join(self._texts) + "]}\n")
             self._answers.flush()
-        self._texts, self._length = [], 0
+        self._texts, self._length, self._written = [], 0, time.time()
 
 
 if __name__ == "__main__":

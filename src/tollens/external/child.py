@@ -32,7 +32,7 @@ _LINES = 3
 _GLANCE = 0.25
 """Seconds after which it is looked whether a silent program still runs."""
 
-_GRACE = 1.0
+GRACE = 1.0
 """Seconds that a program gets to end by itself, once its stdin or stdout is closed."""
 
 
@@ -93,7 +93,7 @@ class Child:
         self._stdin, self._stdout, self._stderr = (pipe.fileno() for pipe in pipes if pipe)
         for number in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(number, False)
-        self._finalizer = weakref.finalize(self, _end, self._process, os.getpid())
+        self._finalizer = weakref.finalize(self, _finish, self._process, os.getpid())
         self._poll = select.poll()
         self._poll.register(self._stdout, select.POLLIN)
         self._poll.register(self._stderr, select.POLLIN)
@@ -101,7 +101,9 @@ class Child:
         self._lines: deque[bytes] = deque()
         self._rest: list[bytes] = []
         self._length = 0
-        self._tail = b""
+        self._tail, self._how = b"", "was ended"
+        self.closed = False
+        """Whether it has closed its stdout, as it does when it ends."""
         self.heard = time.monotonic()
         """When the program last wrote to stdout, or was started."""
 
@@ -124,9 +126,10 @@ class Child:
             self._pump(min(left, _GLANCE))
         return self._lines.popleft()
 
-    def unasked(self) -> bytes | None:
-        """What the program has written and nobody has asked for; None where it has not."""
+    def unasked(self, seconds: float) -> bytes | None:
+        """What the program has written and nobody has read, listening for this long; or None."""
         with contextlib.suppress(Ended):
+            self._pump(seconds)
             self._pump(0.0)
         waiting = b"\n".join([*self._lines, *self._rest])
         return waiting if waiting.strip() else None
@@ -136,40 +139,42 @@ class Child:
         lines = [line.strip() for line in self._tail.decode("utf-8", "replace").splitlines()]
         return " | ".join([line for line in lines if line][-_LINES:])
 
-    def end(self, grace: float = _GRACE) -> str:
+    def end(self, grace: float = GRACE) -> str:
         """End the program and what it has started, and say how it ended.
 
         Its stdin is closed, and it gets `grace` seconds to end by itself.
         """
-        own = _end(self._process, os.getpid(), grace)
-        self._finalizer.detach()
-        self._outgoing.clear()
+        if self._finalizer.detach() is None:
+            return self._how
+        own = _end(self._process, grace)
         while self._read(self._stderr):
             pass
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream is not None:
-                stream.close()
-        if not own:
-            return "was ended"
+        _close(self._process)
+        self.closed = True
         code = self._process.returncode
-        if code >= 0:
-            return f"ended with exit code {code}"
-        with contextlib.suppress(ValueError):
-            return f"was ended by {signal.Signals(-code).name}"
-        return f"was ended by signal {-code}"
+        if not own:
+            self._how = "was ended"
+        elif code >= 0:
+            self._how = f"ended with exit code {code}"
+        else:
+            self._how = f"was ended by {_signal_name(-code)}"
+        return self._how
 
     def _pump(self, seconds: float) -> None:
         """Read and write what can be; `Ended` where nothing more will come."""
+        if self.closed:
+            raise Ended
         ready = self._poll.poll(max(0, int(seconds * 1000 + 0.999)))
         for number, _ in ready:
             if number == self._stdin:
                 self._write()
             elif not self._read(number):
                 self._poll.unregister(number)
-                if number == self._stdout:
-                    raise Ended
+                self.closed = self.closed or number == self._stdout
         if not ready and seconds and _has_exited(self._process):
-            raise Ended  # something that it started holds its stdout open
+            self.closed = True  # something that it started holds its stdout open
+        if self.closed:
+            raise Ended
 
     def _write(self) -> None:
         piece = self._outgoing[0]
@@ -211,19 +216,37 @@ class Child:
             self._rest, self._length = [others[-1]], len(others[-1])
 
 
-def _end(process: subprocess.Popen[bytes], owner: int, grace: float = _GRACE) -> bool:
-    """End a process and its session; whether it ended by itself. Nothing in a fork of the owner."""
-    if os.getpid() != owner:
-        return False
+def _finish(process: subprocess.Popen[bytes], owner: int) -> None:
+    """End a program that nobody needs; a fork of its owner only lets go of it."""
+    if os.getpid() == owner:
+        _end(process, GRACE)
+    _close(process)
+
+
+def _end(process: subprocess.Popen[bytes], grace: float) -> bool:
+    """End a process and its session; whether it ended by itself."""
     if process.stdin is not None:
         process.stdin.close()
     until = time.monotonic() + grace
     while not (own := _has_exited(process)) and time.monotonic() < until:
-        time.sleep(0.002)
+        time.sleep(0.001)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     return own
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one of those for real time
+        return f"signal {number}"
 
 
 def _has_exited(process: subprocess.Popen[bytes]) -> bool:

@@ -20,6 +20,9 @@ from tollens.values import ValueFault, from_json
 
 VERSION = 1
 
+_MOMENT = 0.05
+"""Seconds for which a new program is listened to, once, before its second request."""
+
 _ANSWERS = ("output", "outputs", "error", "failed", "fault")
 _WRITE = (
     'write {"output": ...} for each run, {"outputs": [...]} for several, or {"error": {"type": '
@@ -33,12 +36,14 @@ class Manner:
     """How a program is spoken to.
 
     `start` is in seconds, until its first line; `silence` between two lines, where runs have no
-    limit of their own; `greets` says that its first line is a hello.
+    limit of their own; `greets` says that its first line is a hello, and `careful` that it is
+    listened to for a moment, to find out whether it writes what nobody has asked for.
     """
 
     start: float
     silence: float
-    greets: bool
+    greets: bool = False
+    careful: bool = True
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,26 @@ class Conversation:
         self.began = self.child.heard
         self.hello: Hello | None = None
         self.spoke = False
+        self.asked = 0
         if manner.greets:
             self._greeting()
+
+    def left(self) -> bool:
+        """Whether the program has ended by itself since its last answer.
+
+        `MechanismError` where that was its first answer of all, or where it has written something.
+        """
+        if not self.asked:
+            return False
+        listen = _MOMENT if self._manner.careful and self.asked == 1 else 0.0
+        self._nothing_unasked("nobody has asked for it", listen)
+        if listen and self.child.closed:
+            how = self.child.end()
+            raise MechanismError(
+                f"{self._name} {how} after its first answer; a program goes on to read requests "
+                f"from its stdin until that is closed{self.complaint()}"
+            )
+        return self.child.closed
 
     def ask(self, data: str, n: int, seed: int, seconds: float | None) -> list[object]:
         """n outputs on data, which are JSON text, in at most n times `seconds`.
@@ -71,8 +94,7 @@ class Conversation:
         Raises `Ended` and `Late` where the program was lost, `BatchFailed` where it says so,
         `MechanismError` where it breaks the protocol, and `UsageError` with a fault that it tells.
         """
-        if self.spoke:
-            self._nothing_unasked("nobody has asked for it")
+        self.asked += 1
         self.child.send(f'{{"data": {data}, "n": {n}, "seed": {seed}}}\n'.encode("ascii"))
         until = self._until(n, seconds)
         outputs: list[object] = []
@@ -87,10 +109,6 @@ class Conversation:
                 outputs += self._read(line, n, n - len(outputs))
         self._nothing_unasked(f"it has given all {n} outputs before")
         return outputs
-
-    def close(self) -> None:
-        """End the program."""
-        self.child.end()
 
     def complaint(self) -> str:
         """The end of what the program wrote to stderr, to follow a sentence."""
@@ -202,9 +220,9 @@ class Conversation:
             self._refuse(line, 'needs a text as "claim" and true or false as "seeded"')
         self.hello = Hello(packages, claim, seeded)
 
-    def _nothing_unasked(self, why: str) -> None:
+    def _nothing_unasked(self, why: str, listen: float = 0.0) -> None:
         try:
-            unasked = self.child.unasked()
+            unasked = self.child.unasked(listen)
         except TooLong as error:
             unasked = str(error).encode()
         if unasked is not None:

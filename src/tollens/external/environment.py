@@ -13,7 +13,7 @@ from tollens.errors import UsageError, collect
 from tollens.external import agent
 from tollens.external.child import Launch
 from tollens.external.conversation import Manner
-from tollens.external.program import BATCH, SILENCE, Program, claim_given, findings_of, mechanism_of
+from tollens.external.program import SILENCE, Program, claim_given, findings_of, mechanism_of
 from tollens.mechanism import Mechanism
 from tollens.naming import split_target
 
@@ -30,7 +30,7 @@ def in_environment(
     *,
     claim: Claim | str | None = None,
     name: str | None = None,
-    batch: int = BATCH,
+    batch: int | None = None,
     timeout: float | None = None,
     memory: int | None = None,
     cwd: str | os.PathLike[str] | None = None,

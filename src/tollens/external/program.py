@@ -17,7 +17,7 @@ import numpy as np
 
 from tollens.claim import Claim, parse_claim
 from tollens.errors import MechanismError, UsageError, collect
-from tollens.external.child import Child, Ended, Late, Launch
+from tollens.external.child import GRACE, Child, Ended, Late, Launch
 from tollens.external.conversation import Conversation, Manner
 from tollens.mechanism import Batch, BatchFailed, Mechanism
 from tollens.outputs import CRASH, TIMEOUT, Raised
@@ -42,7 +42,7 @@ def command(
     claim: Claim | str | None = None,
     name: str | None = None,
     seeded: bool = False,
-    batch: int = BATCH,
+    batch: int | None = None,
     timeout: float | None = None,
     memory: int | None = None,
     cwd: str | os.PathLike[str] | None = None,
@@ -57,7 +57,8 @@ def command(
 
     It is started at the first run and stays. Where it ends in a run, that run is the output
     `Raised("Crash")`, and where a run takes longer than `timeout` seconds, `Raised("Timeout")`; it
-    is started anew for the next. At most `batch` runs are asked for at a time. `seeded=True`
+    is started anew for the next. At most `batch` runs are asked for at a time (2048, but one where
+    `timeout` is given; several together may take as long as all their limits). `seeded=True`
     promises that outputs depend on the data, n and the seed alone; runs can then be repeated and
     coupled. Otherwise it must draw from the operating system, or from the seeds: processes of it
     must not repeat each other's draws. `memory` limits its address space, in bytes. `env` holds
@@ -104,18 +105,20 @@ class Program:
     """A sampler that asks a program; each process that uses it has a program of its own."""
 
     def __init__(
-        self, name: str, launch: Launch, manner: Manner, batch: int, timeout: float | None
+        self, name: str, launch: Launch, manner: Manner, batch: int | None, timeout: float | None
     ) -> None:
         self.name, self.seeded = name, False
         self._launch, self._manner = launch, manner
-        self.batch, self._timeout = batch, timeout
+        self._given, self._timeout = batch, timeout
+        self.batch = batch or (BATCH if timeout is None else 1)
         self._talk: Conversation | None = None
         self._owner = 0
-        self._known = False
+        self._trusted = False
         self._packages: dict[str, str] = {}
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_talk": None, "_owner": 0, "_known": False}
+        """All but the running program, which belongs to this process."""
+        return {**self.__dict__, "_talk": None, "_owner": 0, "_trusted": False}
 
     def __call__(self, data: object, n: int, rng: np.random.Generator) -> Batch:
         """n outputs; those of a batch that lost the program raise `BatchFailed`."""
@@ -129,7 +132,7 @@ class Program:
     def within(self, seconds: float) -> Program:
         """The same with a time limit for each run, or its own if that is less."""
         limit = seconds if self._timeout is None else min(seconds, self._timeout)
-        other = Program(self.name, self._launch, self._manner, self.batch, limit)
+        other = Program(self.name, self._launch, self._manner, self._given, limit)
         other.seeded, other._packages = self.seeded, self._packages
         return other
 
@@ -139,53 +142,56 @@ class Program:
 
     def conversation(self) -> Conversation:
         """The running program, which is started where there is none in this process."""
-        if self._talk is None or self._owner != os.getpid():
-            self._owner = os.getpid()
+        if self._owner != os.getpid():
+            self._talk, self._owner = None, os.getpid()
+        if self._talk is not None and self._talk.left():
+            self.close()
+        if self._talk is None:
             greets = self._manner.greets or self._timeout is not None
-            self._talk = Conversation(self.name, self._launch, replace(self._manner, greets=greets))
-            self._note()
+            manner = replace(self._manner, greets=greets, careful=not self._trusted)
+            self._talk = Conversation(self.name, self._launch, manner)
+            self._note(self._talk)
         return self._talk
 
-    def close(self) -> None:
-        """End the program, if it runs."""
+    def close(self, grace: float = GRACE) -> None:
+        """End the program, if it runs; it gets `grace` seconds to do so by itself."""
         talk, self._talk = self._talk, None
         if talk is not None:
-            talk.child.end()
+            talk.child.end(grace)
 
     def _ask(self, text: str, n: int, seed: int) -> list[object]:
-        talk = self.conversation()
         try:
-            outputs = talk.ask(text, n, seed, self._timeout)
-        except Ended:
-            lost = self._ended(talk)
-        except Late:
-            self._talk = None
-            talk.child.end(grace=0.0)
-            lost = _Lost(TIMEOUT, f"took longer than {n} times {self._timeout:g} s")
+            talk = self.conversation()
+            try:
+                outputs = talk.ask(text, n, seed, self._timeout)
+            except Ended:
+                lost = self._ended(talk)
+            except Late:
+                lost = _Lost(TIMEOUT, f"took longer than {n} times {self._timeout:g} s")
+                self.close(0.0)
+            else:
+                self._note(talk)
+                return outputs
         except BaseException:  # an error, or a signal in the middle of an answer
-            self._talk = None
-            talk.child.end(grace=0.0)
+            self.close(0.0)
             raise
-        else:
-            self._note()
-            return outputs
         if n > 1:
             raise BatchFailed(f"a batch of {n} runs {lost.words}")
         return [lost.output]
 
-    def _note(self) -> None:
-        """Remember what the program has told of itself."""
-        if self._talk is not None and not self._known and self._talk.spoke:
-            self._known = True
-            if self._talk.hello is not None:
-                self._packages.update(self._talk.hello.packages)
+    def _note(self, talk: Conversation) -> None:
+        """Remember the versions that the program has told, and that it answers as it should."""
+        self._trusted = self._trusted or talk.asked > 1
+        if talk.hello is not None:
+            self._packages = dict(talk.hello.packages)
 
     def _ended(self, talk: Conversation) -> _Lost:
         """What it means that the program ended in a run; `MechanismError` if it always ends."""
-        self._talk = None
         seconds = monotonic() - talk.began
+        self._talk = None
         how = talk.child.end() + talk.complaint()
-        if not self._known and not talk.spoke and self._ends_unasked(1.0 + 2 * seconds):
+        unknown, self._trusted = not self._trusted and not talk.spoke, True
+        if unknown and self._ends_unasked(0.5 + 2 * seconds):
             raise MechanismError(
                 f"{self.name} {how}, and does so before it is asked for a run; a program reads "
                 "requests from its stdin until that is closed"
@@ -210,7 +216,7 @@ class Program:
 def findings_of(batch: object, timeout: object, memory: object, start: object) -> list[str]:
     """What is wrong with the settings of a program."""
     found = []
-    if not _is_whole(batch) or batch < 1:  # type: ignore[operator]
+    if batch is not None and (not _is_whole(batch) or batch < 1):  # type: ignore[operator]
         found.append(f"batch is {batch!r}; it must be a whole number of runs, at least 1")
     if timeout is not None and not _is_positive(timeout):
         found.append(f"timeout is {timeout!r}; it must be a positive number of seconds")
