@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import textwrap
+
 import pytest
 
 # pytester forgets what a session loads in this process: it must be loaded before
@@ -29,6 +32,8 @@ def constant(rows):
     return 3
 """
 
+HEAD = "import pytest\nimport tollens\nfrom counts import *\n"
+
 
 @pytest.fixture
 def project(pytester, monkeypatch):
@@ -43,9 +48,15 @@ def project(pytester, monkeypatch):
 @pytest.fixture
 def run(project):
     """Run tests given as a text in a session of their own; what it printed and what came of it."""
+    return functools.partial(_session, project, project.runpytest)
 
-    def session(text, *options):
-        project.makepyfile(test_it=f"import pytest\nimport tollens\nfrom counts import *\n{text}")
-        return project.runpytest("-p", "no:cacheprovider", "--dp-budget=400", *options)
 
-    return session
+@pytest.fixture
+def run_apart(project):
+    """The same in a process of its own, for what cannot be imported twice in one."""
+    return functools.partial(_session, project, project.runpytest_subprocess)
+
+
+def _session(project, runner, text, *options):
+    project.makepyfile(test_it=HEAD + textwrap.dedent(text))
+    return runner("-p", "no:cacheprovider", "--dp-budget=400", *options)

@@ -96,14 +96,14 @@ def test_a_ledger_that_gives_all_to_everyone_is_caught():
 
 
 def test_false_alarms_of_sessions_of_real_audits_keep_to_alpha():
-    """Randomised response at its claim: 40 tests a session, each an audit of 40 pairs."""
-    sessions, truth = 10, math.e / (1 + math.e)
+    """Randomised response at its claim: 40 tests a session, each an audit of 30 pairs."""
+    sessions, truth = 6, math.e / (1 + math.e)
     ledger, rng = Ledger(ALPHA, TESTS), np.random.default_rng(3)
 
     def refuted():
         stream = tollens.Audit("epsilon=1", alpha=ledger.of_audit(1))
-        stream.update(rng.random(40) < truth, rng.random(40) < 1 - truth)
+        stream.update(rng.random(30) < truth, rng.random(30) < 1 - truth)
         return stream.refuted
 
-    alarms = sum(any([refuted() for _ in range(TESTS)]) for _ in range(sessions))
+    alarms = sum(any(refuted() for _ in range(TESTS)) for _ in range(sessions))
     assert alarms / sessions <= limit(sessions)

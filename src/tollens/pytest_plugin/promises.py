@@ -35,7 +35,8 @@ class PromiseFile(pytest.File):
 def _here(path: Path) -> tuple[list[Found], list[str]]:
     from tollens.discovery import find_promises
 
-    return find_promises([path])
+    here = Path.cwd()
+    return find_promises([path.relative_to(here) if path.is_relative_to(here) else path])
 
 
 def _tables(path: Path) -> tuple[list[Found], list[str]]:

@@ -60,7 +60,7 @@ def audit_question(
     asked = _asked("dp.audit", item, mechanism, given, known)
     session = {**choices.audit, "budget": choices.budget, "seed": choices.seed}
     usual = {name: value for name, value in session.items() if name in known}
-    return _question(item, asked, usual)
+    return _question(asked, usual)
 
 
 def refute_question(
@@ -75,7 +75,8 @@ def refute_question(
     given = {"claim": claim, "neighbours": neighbours, "undecided": undecided, **settings}
     known = set(inspect.signature(refute).parameters)
     asked = _asked("dp.refute", item, mechanism, given, known)
-    return _question(item, {name: asked[name] for name in asked if name in known | _OWN}, {})
+    kept = {name: asked[name] for name in asked if name in {*known, *_OWN, "target"}}
+    return _question(kept, {})
 
 
 def _asked(
@@ -112,7 +113,7 @@ def _asked(
     return {**asked, "mechanism": loaded, "target": text or target_of(loaded, item)}
 
 
-def _question(item: pytest.Item, asked: dict[str, Any], usual: Mapping[str, Any]) -> Question:
+def _question(asked: dict[str, Any], usual: Mapping[str, Any]) -> Question:
     rest = {name: value for name, value in asked.items() if name not in _OWN | {"target"}}
     return Question(
         asked["mechanism"],

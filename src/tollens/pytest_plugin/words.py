@@ -34,8 +34,9 @@ def failure(verdict: Verdict, asked: Question, session: Session, item: pytest.It
 
 def _pytest_line(verdict: Verdict, session: Session, item: pytest.Item) -> str:
     """The call of pytest that makes the same audits with the same seed and the same alpha."""
-    words = ["pytest", test_text(item), *getattr(item, "again", ()), *session.choices.again]
+    words = ["pytest", test_text(item), *getattr(item, "again", ())]
     if not verdict.exact:
+        words += session.choices.again
         words.append(f"--dp-seed={verdict.seed}")
         words.append(f"--dp-alpha={session.ledger.of_test!r}")
     return shlex.join(words)
