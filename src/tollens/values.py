@@ -294,6 +294,11 @@ def _read_frame(content: Any, depth: int) -> object:
     return columns
 
 
+def _read_complex(parts: List[Any]) -> complex:
+    real, imaginary = parts
+    return complex(float(real), float(imaginary))
+
+
 def _read_datetime(text: str) -> datetime.datetime:
     if hasattr(datetime.datetime, "fromisoformat"):
         return datetime.datetime.fromisoformat(text)
@@ -310,7 +315,7 @@ _READERS = {
     "$set": _of_list(set),
     "$frozenset": _of_list(frozenset),
     "$dict": _of_list(dict),
-    "$complex": _of_list(lambda parts: complex(*map(float, parts))),
+    "$complex": _of_list(_read_complex),
     "$decimal": _of_text(decimal.Decimal),
     "$fraction": _of_text(fractions.Fraction),
     "$date": _of_text(lambda text: _read_datetime(text + "T00:00:00").date()),

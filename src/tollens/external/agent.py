@@ -39,7 +39,7 @@ def main(words: List[str]) -> None:
         _say(answers, {"tollens": 1, "fault": str(fault)})
         return
     _fresh_seeds()
-    hello = {"tollens": 1, "packages": _packages(), "seeded": style != "none"}
+    hello = {"tollens": 1, "packages": _packages(), "seeded": style.rng != "none"}
     _say(answers, hello if claim is None else dict(hello, claim=claim))
     for line in requests:
         request = json.loads(line)
@@ -67,10 +67,13 @@ def _say(answers: IO[str], what: object) -> None:
 
 
 def _load(kind: str, place: str) -> Any:
-    sys.path[0] = os.path.dirname(place) if kind == "file" else os.getcwd()  # it was ours
+    ours = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != ours]
+    sys.path.insert(0, os.path.dirname(place) if kind == "file" else os.getcwd())
     try:
         if kind == "file":
-            return _load_file(place, os.path.splitext(os.path.basename(place))[0])
+            stem = os.path.splitext(os.path.basename(place))[0]
+            return _load_file(place, "tollens_target_" + stem)
         return importlib.import_module(place)
     except BaseException as error:
         raise _Fault(
@@ -121,30 +124,44 @@ def _claim(module: Any, function: Any, name: str) -> Optional[str]:
     return claim
 
 
-def _style(function: Any, name: str) -> str:
-    """How it takes its generator: `none`, `second`, `keyword`, or `batched` with n before it."""
+class _Style(object):
+    """How a function is called: with n for a batch, and with a generator by position or name."""
+
+    def __init__(self, batched: bool, rng: str) -> None:
+        self.batched, self.rng = batched, rng
+
+    def call(self, function: Callable[..., Any], data: Any, n: int, rng: Any) -> Any:
+        """What the function returns, for one run or for a batch of n."""
+        arguments = (data, n) if self.batched else (data,)  # type: Any
+        if self.rng == "keyword":
+            return function(*arguments, rng=rng)
+        return function(*arguments, rng) if self.rng == "position" else function(*arguments)
+
+
+def _style(function: Any, name: str) -> _Style:
+    """How to call it, by its parameters; as `tollens.mechanism` does, and n for a batch."""
     if not callable(function):
         raise _Fault("{} is a {}, no function of the data".format(name, type(function).__name__))
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        return "none"
+        return _Style(False, "none")
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    required = [p for p in positional if p.default is p.empty]
-    if len(positional) >= 3 and positional[1].name == "n" and len(required) <= 3:
-        return "batched"
     if not positional and not any(p.kind is p.VAR_POSITIONAL for p in parameters):
         raise _Fault("{} takes no argument; it must be a function of (data[, rng])".format(name))
-    if len(required) > 2:
+    batched = len(positional) >= 2 and positional[1].name == "n"
+    first = 2 if batched else 1
+    required = [p for p in positional if p.default is p.empty]
+    if len(required) > first + 1:
         raise _Fault(
             "{} needs the arguments {}; it must be a function of (data), (data, rng) or "
             "(data, n, rng)".format(name, ", ".join(p.name for p in required))
         )
-    if len(positional) >= 2 and (positional[1].name == "rng" or len(required) == 2):
-        return "second"
+    if len(positional) > first and (positional[first].name == "rng" or len(required) > first):
+        return _Style(batched, "position")
     if any(p.name == "rng" and p.kind is not p.VAR_KEYWORD for p in parameters):
-        return "keyword"
-    return "none"
+        return _Style(batched, "keyword")
+    return _Style(batched, "none")
 
 
 def _fresh_seeds() -> None:
@@ -196,22 +213,19 @@ def _generator(seed: int) -> Any:
 
 
 def _answer(
-    answers: IO[str], codec: Any, function: Callable[..., Any], style: str, request: Any
+    answers: IO[str], codec: Any, function: Callable[..., Any], style: _Style, request: Any
 ) -> None:
     data, n = codec.from_json(request["data"]), request["n"]
-    rng = None if style == "none" else _generator(request["seed"])
-    if style == "batched":
-        _batch(answers, codec, function, data, n, rng)
-        return
+    rng = None if style.rng == "none" else _generator(request["seed"])
     kept = _Kept(answers, codec)
+    if style.batched:
+        for output in _batch(answers, function, style, data, n, rng):
+            kept.add(output)
+        kept.write()
+        return
     for _ in range(n):
         try:
-            if style == "second":
-                output = function(data, rng)
-            elif style == "keyword":
-                output = function(data, rng=rng)
-            else:
-                output = function(data)
+            output = style.call(function, data, n, rng)
             if inspect.isgenerator(output):
                 output = tuple(output)
         except BaseException as error:  # whatever a run raises is its output
@@ -223,21 +237,19 @@ def _answer(
 
 
 def _batch(
-    answers: IO[str], codec: Any, function: Callable[..., Any], data: Any, n: int, rng: Any
-) -> None:
+    answers: IO[str], function: Callable[..., Any], style: _Style, data: Any, n: int, rng: Any
+) -> Any:
+    """The outputs of a batch; where there are none, that is told."""
     try:
-        outputs = function(data, n, rng)
+        outputs = style.call(function, data, n, rng)
     except BaseException as error:
         _say(answers, {"failed": _error(error)})
-        return
-    if not hasattr(outputs, "__len__") or len(outputs) != n:
-        got = len(outputs) if hasattr(outputs, "__len__") else type(outputs).__name__
-        _say(answers, {"fault": "asked for n={} outputs, got {}".format(n, got)})
-        return
-    kept = _Kept(answers, codec)
-    for output in outputs:
-        kept.add(output)
-    kept.write()
+        return []
+    if hasattr(outputs, "__len__") and len(outputs) == n:
+        return outputs
+    got = len(outputs) if hasattr(outputs, "__len__") else "a " + type(outputs).__name__
+    _say(answers, {"fault": "asked for n={} outputs, got {}".format(n, got)})
+    return []
 
 
 def _error(error: BaseException) -> Dict[str, str]:

@@ -20,7 +20,7 @@ from tollens.values import ValueFault, from_json
 
 VERSION = 1
 
-_MOMENT = 0.05
+MOMENT = 0.1
 """Seconds for which a new program is listened to, once, before its second request."""
 
 _ANSWERS = ("output", "outputs", "error", "failed", "fault")
@@ -78,7 +78,7 @@ class Conversation:
         """
         if not self.asked:
             return False
-        listen = _MOMENT if self._manner.careful and self.asked == 1 else 0.0
+        listen = MOMENT if self._manner.careful and self.asked == 1 else 0.0
         self._nothing_unasked("nobody has asked for it", listen)
         if listen and self.child.closed:
             how = self.child.end()

@@ -12,7 +12,7 @@ from tollens.claim import Claim
 from tollens.errors import UsageError, collect
 from tollens.external import agent
 from tollens.external.child import Launch
-from tollens.external.conversation import Manner
+from tollens.external.conversation import Hello, Manner
 from tollens.external.program import SILENCE, Program, claim_given, findings_of, mechanism_of
 from tollens.mechanism import Mechanism
 from tollens.naming import split_target
@@ -41,10 +41,10 @@ def in_environment(
 
     `python` is an interpreter (a path, or a name on PATH) or the folder of a virtual environment;
     it may be any Python from 3.6 on and need not have tollens. `target` is "path/file.py::name" or
-    "package.module:name" and is loaded there, once, now. The function is one of `(data)`,
-    `(data, rng)`, or `(data, n, rng)` for n outputs in one call, of which the second parameter is
-    named `n`. Its `rng` is a numpy Generator if numpy has them, else a `random.Random`, and comes
-    from our seed, so that such runs can be repeated and coupled.
+    "package.module:name" and is loaded there, now. The function is one of `(data)` or
+    `(data, rng)`, or of `(data, n)` or `(data, n, rng)` for n outputs in one call, where the second
+    parameter is named `n`. Its `rng` is a numpy Generator if numpy has them, else a
+    `random.Random`; it comes from our seed, so that such runs can be repeated and coupled.
 
     `claim` is what it promises; if it is None, the function's attribute `__tollens_claim__` or the
     module's dictionary `CLAIMS` is asked for one. The other settings are those of `command`.
@@ -75,11 +75,21 @@ def in_environment(
     )
     label = name or words[-1]
     program = Program(label, launch, Manner(float(start), SILENCE, greets=True), batch, timeout)
-    hello = program.conversation().hello
-    seeded = hello is not None and bool(hello.seeded)
-    if promise is None and hello is not None:
+    hello = _greeting(program, interpreter)
+    if promise is None:
         promise = claim_given(hello.claim)
-    return mechanism_of(program, seeded=seeded, promise=promise)
+    return mechanism_of(program, seeded=bool(hello.seeded), promise=promise)
+
+
+def _greeting(program: Program, interpreter: str) -> Hello:
+    """The hello of the agent, which is started."""
+    try:
+        hello = program.conversation().hello
+    except UsageError as error:
+        if "SyntaxError" in str(error) and " at its start" in str(error):
+            raise UsageError(f"{interpreter} is older than Python 3.6") from None
+        raise
+    return hello or Hello()
 
 
 def _interpreter(python: str | os.PathLike[str]) -> str:

@@ -130,10 +130,15 @@ class Program:
         return outputs
 
     def within(self, seconds: float) -> Program:
-        """The same with a time limit for each run, or its own if that is less."""
+        """The same with a time limit for each run, or its own if that is less.
+
+        It goes on with the program that runs, if that has said hello.
+        """
         limit = seconds if self._timeout is None else min(seconds, self._timeout)
         other = Program(self.name, self._launch, self._manner, self._given, limit)
         other.seeded, other._packages = self.seeded, self._packages
+        if self._talk is not None and self._talk.hello is not None:
+            other._talk, other._owner, self._talk = self._talk, self._owner, None
         return other
 
     def packages(self) -> Mapping[str, str]:
@@ -183,7 +188,7 @@ class Program:
         """Remember the versions that the program has told, and that it answers as it should."""
         self._trusted = self._trusted or talk.asked > 1
         if talk.hello is not None:
-            self._packages = dict(talk.hello.packages)
+            self._packages.update(talk.hello.packages)
 
     def _ended(self, talk: Conversation) -> _Lost:
         """What it means that the program ended in a run; `MechanismError` if it always ends."""
