@@ -48,6 +48,12 @@ def main() -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Also write a file of evidence, which `tollens audit FILE.json` scores again.",
 )
+@click.option(
+    "--python",
+    metavar="PATH",
+    help="The interpreter, or the folder of a virtual environment, in which TARGET runs; it need "
+    "not have tollens.",
+)
 @settings_of(KEYS)
 @common(*FORMATS)
 @reporting
@@ -56,22 +62,25 @@ def audit(screen: Screen, options: dict[str, object]) -> int:
 
     TARGET is "path/file.py::name" or "package.module:name"; the claim and the neighbours may
     stand in the file (@tollens.promise) or be given here. All pairs of inputs share one alpha and
-    one budget. A file of evidence as TARGET is scored again. A file of canary scores as TARGET
-    (.csv, .parquet or .npy) is audited as it is; it needs --claim.
+    one budget. "command:./program --flag" as TARGET is a program in any language that answers
+    requests on its stdin. A file of evidence as TARGET is scored again. A file of canary scores as
+    TARGET (.csv, .parquet or .npy) is audited as it is; it needs --claim.
     """
     from tollens.auditing import command
+    from tollens.naming import command_words
     from tollens.request import Request
     from tollens.training.scores import command as score_command
 
-    if score_command.is_scores(str(options["target"])):
+    target = str(options["target"])
+    if command_words(target) is None and score_command.is_scores(target):
         verdict = score_command.audit_file(options, audit_settings(options))
-    elif str(options["target"]).endswith(".json"):
-        verdict = command.rescore_file(Path(str(options["target"])))
+    elif command_words(target) is None and target.endswith(".json"):
+        verdict = command.rescore_file(Path(target))
     else:
         verdict = command.audit_target(
             Request.from_options(options), audit_settings(options), screen.progress
         )
-    screen.verdict(str(options["target"]), verdict)
+    screen.verdict(target, verdict)
     return exit_code([verdict.outcome.name])
 
 

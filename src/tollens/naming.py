@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import shlex
+
 from tollens.errors import TargetError
 
-FORMS = '"path/file.py::name" or "package.module:name"'
+FORMS = '"path/file.py::name", "package.module:name" or "command:./program --flag"'
+
+_COMMAND = "command:"
+
+
+def command_words(text: str) -> list[str] | None:
+    """The words of a program, where a target names one; None where it names an object.
+
+    >>> command_words("command:./noisy --epsilon 1"), command_words("counts.py::noisy")
+    (['./noisy', '--epsilon', '1'], None)
+    """
+    if not text.startswith(_COMMAND):
+        return None
+    try:
+        words = shlex.split(text.removeprefix(_COMMAND))
+    except ValueError as error:
+        raise TargetError(f"cannot read the program in {text!r}: {error}") from None
+    if not words:
+        raise TargetError(f"{text!r} names no program; write \"command:./program --flag\"")
+    return words
 
 
 def split_target(text: str) -> tuple[str, str]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tollens.errors import UsageError
+from tollens.external import in_environment
+from tollens.naming import command_words, split_target
 from tollens.relations import parse_relation
 from tollens.serial import data_from_json, parse_json
-from tollens.targets import load_target, split_target
+from tollens.targets import load_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +24,14 @@ class Request:
     x_prime: str | None = None
     neighbours: str | None = None
     evidence: Path | None = None
+    python: str | None = None
 
     @staticmethod
     def from_options(options: Mapping[str, object]) -> Request:
         """The request in the options of the command."""
 
         def text(name: str) -> str | None:
-            value = options[name]
+            value = options.get(name)
             return None if value is None else str(value)
 
         evidence = options.get("evidence")
@@ -39,7 +42,16 @@ class Request:
             text("x_prime"),
             text("neighbours"),
             evidence if isinstance(evidence, Path) else None,
+            text("python"),
         )
+
+    def load(self) -> object:
+        """The mechanism that the target names, in the interpreter that is asked for."""
+        if self.python is None:
+            return load_target(self.target)
+        if command_words(self.target) is not None:
+            raise UsageError("--python is for functions; a program names its own interpreter")
+        return in_environment(self.python, self.target)
 
 
 def neighbours_of(request: Request, own: object) -> object:
@@ -57,11 +69,15 @@ def neighbours_of(request: Request, own: object) -> object:
             data_from_json(parse_json(request.x_prime, "--x-prime")),
         )
     if request.neighbours is not None:
-        place, _ = split_target(request.target)
-        joint = "::" if place.endswith(".py") else ":"
 
         def named(name: str) -> object:
-            return load_target(f"{place}{joint}{name}")
+            if command_words(request.target) is not None:
+                raise UsageError(
+                    f"--neighbours is {name!r}; for a program give a relation such as queries:10, "
+                    "or --x JSON and --x-prime JSON"
+                )
+            place, _ = split_target(request.target)
+            return load_target(f"{place}{'::' if place.endswith('.py') else ':'}{name}")
 
         relation = parse_relation(request.neighbours, data_of=named)
         return named(request.neighbours) if relation is None else relation

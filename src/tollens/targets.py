@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from tollens.errors import TargetError
-from tollens.naming import split_target
+from tollens.naming import command_words, split_target
 
 __all__ = ["find_name", "load_file", "load_target", "split_target"]
 
@@ -19,11 +19,18 @@ __all__ = ["find_name", "load_file", "load_target", "split_target"]
 def load_target(text: str) -> object:
     """The object that a target names; the file or module is imported, that is, run.
 
+    "command:WORDS" names a program, see `tollens.command`; its words are read as a shell would.
+
     Raises `TargetError` where the file, module or name does not exist or cannot be imported.
 
     >>> load_target("math:sqrt")(9.0)
     3.0
     """
+    words = command_words(text)
+    if words is not None:
+        from tollens.external import command
+
+        return command(words)
     place, name = split_target(text)
     module = load_file(Path(place)) if place.endswith(".py") else _load_module(place, text)
     return find_name(module, name, place)

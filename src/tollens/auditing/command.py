@@ -12,7 +12,6 @@ from tollens.claim import parse_claim
 from tollens.errors import UsageError, collect
 from tollens.promises import declared
 from tollens.request import Request, neighbours_of
-from tollens.targets import load_target
 from tollens.verdict import Verdict
 
 
@@ -23,7 +22,7 @@ def audit_target(
 ) -> Verdict:
     """Audit what the request names, and write its file of evidence."""
     findings: list[str] = []
-    mechanism = collect(findings, lambda: load_target(request.target))
+    mechanism = collect(findings, request.load)
     found = declared(mechanism)
     own = None if found is None else found.neighbours
     pair = None
@@ -40,7 +39,7 @@ def audit_target(
             request.claim,
             neighbours=pair,
             recorder=recorder,
-            target=request.target,
+            target=request.target if request.python is None else None,
             progress=None if progress is None else lambda state: progress(request.target, state),
             **settings,  # type: ignore[arg-type]
         )

@@ -4,6 +4,7 @@ One file, the standard library of Python 3.6 only; tollens itself is not needed 
 file of `tollens.values`. The protocol is that of docs/programs.md.
 """
 
+import difflib
 import importlib
 import importlib.util
 import inspect
@@ -108,7 +109,10 @@ def _find(module: Any, name: str, place: str) -> Any:
     found = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise _Fault("{} has no {!r}".format(place, name))
+            public = [known for known in dir(found) if not known.startswith("_")]
+            near = difflib.get_close_matches(part, public, n=1)
+            hint = "; did you mean {!r}?".format(near[0]) if near else ""
+            raise _Fault("{} has no {!r}{}".format(place, name, hint))
         found = getattr(found, part)
     return found
 
