@@ -96,7 +96,7 @@ def find_interpreter(version: str) -> Path:
     """A Python of this version: `pythonX.Y` on the path, or one that pyenv installed."""
     for candidate in _candidates(version):
         code = "import sys; print('%d.%d' % sys.version_info[:2])"
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             [str(candidate), "-c", code], capture_output=True, text=True, check=False
         )
         if done.returncode == 0 and done.stdout.strip() == version:
@@ -113,11 +113,12 @@ def _candidates(version: str) -> Iterator[Path]:
 
 
 def _run(words: list[str], what: str) -> None:
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     if done.returncode:
-        last = "\n".join(done.stdout.strip().splitlines()[-SHOWN:])
+        lines = [line for line in done.stdout.splitlines() if not line.startswith("WARNING")]
+        last = "\n".join(lines[-SHOWN:])
         raise CannotBeHad(f"{what} failed:\n{last}")
 
 

@@ -15,6 +15,7 @@ warnings.filterwarnings("ignore")
 CLAIMS = {}
 MISSING = {}  # why a release does not have what stands below
 
+
 def set_up(name, **settings):
     """A mechanism with these settings, in the way of its release."""
     kind = getattr(mechanisms, name)

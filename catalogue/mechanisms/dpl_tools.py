@@ -34,7 +34,11 @@ def tool(name, lower, upper, **settings):
     else:
         settings["range"] = lower, upper
     CLAIMS[name] = "epsilon=1.0"
-    return lambda data: float(function(np.array(data, dtype=float), epsilon=1.0, **settings, **own()))
+
+    def release(data):
+        return float(function(np.array(data, dtype=float), epsilon=1.0, **settings, **own()))
+
+    return release
 
 
 def own():
@@ -49,7 +53,7 @@ std = tool("std", 0.0, 1.0)
 nansum = tool("nansum", 0.0, 1.0)
 median = tool("median", 0.0, 1.0)
 quantile = tool("quantile", 0.0, 1.0, quant=0.25)
-sum = tool("sum", 0.0, 1.0)  # noqa: A001 - the name that the library has for it
+sum = tool("sum", 0.0, 1.0)
 large_sum = tool("sum", 2.0**52, 2.0**52 + 1.0)
 CLAIMS["large_sum"] = CLAIMS["histogram"] = CLAIMS["count_nonzero"] = "epsilon=1.0"
 

@@ -10,7 +10,9 @@ DELTA = 1e-3
 def noisy(update, n, epsilon):
     """n releases at once: the noise of each coordinate is drawn for itself."""
     many = ndarrays_to_parameters([np.tile(np.array(update, dtype=float), (n, 1))])
-    return parameters_to_ndarrays(add_localdp_gaussian_noise_to_params(many, 1.0, epsilon, DELTA))[0]
+    return parameters_to_ndarrays(add_localdp_gaussian_noise_to_params(many, 1.0, epsilon, DELTA))[
+        0
+    ]
 
 
 def local_gaussian_small(update, n, rng):

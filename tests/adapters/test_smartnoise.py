@@ -6,9 +6,6 @@ It cannot be installed beside the newest OpenDP, so these tests also run in the 
 
 import functools
 import importlib.util
-import os
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,8 +18,6 @@ from tollens.outputs import Raised
 
 pytestmark = pytest.mark.libraries
 
-HERE = Path(__file__)
-ROOT = HERE.parents[2]
 THERE = importlib.util.find_spec("snsql") is not None
 needs_snsql = pytest.mark.skipif(not THERE, reason="SmartNoise SQL is not installed here")
 
@@ -31,22 +26,8 @@ COUNT = "SELECT COUNT(*) AS n FROM db.people"
 
 
 @pytest.mark.skipif(THERE, reason="SmartNoise SQL is installed here")
-def test_it_holds_in_an_environment_of_its_own():
-    folder = os.environ.get("TOLLENS_ENVIRONMENTS", Path.home() / ".cache/tollens/environments")
-    python = Path(folder) / "snsql1010" / "bin" / "python"
-    if not python.exists():
-        pytest.skip("no environment snsql1010; see catalogue/environments.py")
-    words = ["-m", "pytest", "-q", "--noconftest", "-p", "no:cacheprovider", "-o", "addopts=", HERE]
-    done = subprocess.run(
-        [python, *words],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
-    assert "7 passed, 1 skipped" in done.stdout
+def test_it_holds_in_an_environment_of_its_own(run_in_environment):
+    assert "7 passed, 1 skipped" in run_in_environment("snsql1010", __file__)
 
 
 def reader(epsilon=1.0, **table):

@@ -12,7 +12,7 @@ import inspect
 from dataclasses import replace
 from typing import Protocol
 
-from tollens.adapters import diffprivlib, opendp, pydp, smartnoise
+from tollens.adapters import diffprivlib, opendp, pydp, smartnoise, tumult
 from tollens.claim import Claim
 from tollens.errors import UsageError
 from tollens.mechanism import Mechanism, from_callable
@@ -31,7 +31,7 @@ class Adapter(Protocol):
         """Read what it promises at input distance `d_in`; `UsageError` where it does not say."""
 
 
-_ADAPTERS: tuple[Adapter, ...] = (opendp, diffprivlib, pydp, smartnoise)
+_ADAPTERS: tuple[Adapter, ...] = (opendp, diffprivlib, pydp, smartnoise, tumult)
 
 _METHODS = (
     *("__call__", "invoke", "randomise"),  # OpenDP, diffprivlib
