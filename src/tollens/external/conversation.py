@@ -123,7 +123,7 @@ class Conversation:
             except Late:
                 raise UsageError(
                     f"{self._name} has not said hello for {self._manner.start:g} s after its "
-                    f"start; {wanted}{self.complaint()}"
+                    f"start; {wanted}, or raise start{self.complaint()}"
                 ) from None
             except Ended:
                 how = self.child.end()
