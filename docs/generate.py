@@ -25,7 +25,7 @@ import click
 
 import tollens
 from tollens import cli, cli_options
-from tollens.settings import ALL_OF_CHECK, KEYS, MONITOR_KEYS, Key
+from tollens.settings import ALL_OF_CHECK, KEYS, MONITOR_KEYS, PYTEST_KEYS, Key
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "benchmarks" / "results" / "bench.md"
@@ -76,6 +76,14 @@ def command_line() -> str:
             ("key", "environment", "value", "default", "meaning"),
             _settings(MONITOR_KEYS, "TOLLENS_MONITOR_"),
         ),
+        "Sessions of [pytest](pytest.md) read these keys of `[tool.tollens]`, and the settings of "
+        "an audit above but for `alpha`, `budget` and `seed`.",
+        _table(
+            ("key", "environment", "value", "default", "meaning"),
+            _settings(PYTEST_KEYS, "TOLLENS_"),
+        ),
+        "The tables `[[tool.tollens.promises]]` (in `tollens.toml`: `[[promises]]`) declare "
+        "[promises](pytest.md#promises-as-tests) with the keys `target`, `claim` and `neighbours`.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -172,11 +180,18 @@ def _settings(keys: dict[str, Key], prefix: str) -> list[tuple[str, ...]]:
             f"`{name}`",
             f"`{prefix}{name.upper().replace('-', '_')}`",
             key.kind,
-            "none" if key.default is None else f"`{key.default}`",
+            _default(key.default),
             _cell(key.help),
         )
         for name, key in keys.items()
     ]
+
+
+def _default(value: object) -> str:
+    """A default as a settings file would give it."""
+    if value is None:
+        return "none"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 # The zoo
@@ -534,7 +549,8 @@ class _Shell:
     def run(self, line: str, *, shown: bool = True) -> list[str]:
         """The line as it is typed, and what it prints."""
         words = shlex.split(line)
-        words = [sys.executable, "-m", "tollens", *words[1:]] if words[0] == "tollens" else words
+        if words[0] in ("tollens", "pytest"):
+            words = [sys.executable, "-m", *words]
         done = subprocess.run(  # noqa: S603 - our own commands
             words, cwd=self.folder, env=self.environment, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, encoding="utf-8", check=False,
@@ -638,6 +654,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "memory": memory,
     "slots": slots,
     **runpy.run_path(str(ROOT / "docs" / "proofs.py"))["blocks"](_Shell, _table, _cell, _row),
+    **runpy.run_path(str(ROOT / "docs" / "plugin.py"))["blocks"](_Shell, _table, _cell),
     **runpy.run_path(str(ROOT / "docs" / "training.py"))["blocks"](_table, _cell, _row),
 }
 PAGES: dict[Path, Callable[[], str]] = {

@@ -31,6 +31,7 @@ PAGES = [
 OPTIONAL = (
     "opendp", "diffprivlib", "pydp", "dp_accounting",
     "torch", "opacus", "jax", "mlflow", "wandb",
+    "snsql", "pandas", "polars", "tmlt",
 )  # fmt: skip
 GENERATE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
 
@@ -111,6 +112,9 @@ class Runner:
             return
         if found := re.match(r"# (\w+\.py)\n", block.text):
             (self.folder / found[1]).write_text(block.text, encoding="utf-8")
+            if found[1].startswith("test_"):
+                assert self.pytest(["-q", "--dp-budget=1000", found[1]]) == 0
+                return
         before = set(self.namespace)
         code = compile("\n" * (block.line - 1) + block.text, str(self.page), "exec")
         exec(code, self.namespace)
@@ -138,11 +142,24 @@ class Runner:
                 assert lines[i + 1] == str(self.exit_code), f"{line} after exit {self.exit_code}"
             elif words[0] == "tollens":
                 self.tollens(words[1:])
+            elif words[0] == "pytest":
+                self.exit_code = self.pytest(words[1:])
             elif words[0] == "make":
                 makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
                 assert re.search(rf"^{words[1]}:", makefile, re.MULTILINE), line
             else:
                 assert words[:2] == ["pip", "install"], f"unknown command: {line}"
+
+    def pytest(self, arguments: list[str]) -> int:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode in (0, 1), done.stdout
+        return done.returncode
 
     def tollens(self, arguments: list[str]) -> None:
         done = subprocess.run(

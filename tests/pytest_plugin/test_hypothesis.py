@@ -44,7 +44,7 @@ def test_a_failing_example_is_shrunk_and_fails_again_in_the_same_way(run):
     result = run(
         GIVEN
         + """
-@settings(max_examples=8, database=None)
+@settings(max_examples=5, database=None)
 @given(row=st.integers(0, 9))
 def test_unclipped(dp, row):
     dp.audit(lambda rows, rng: sum(rows) + rng.laplace(), "epsilon=1", neighbours=([row], []))
