@@ -53,10 +53,11 @@ def main(words: List[str]) -> None:
     _say(answers, hello if claim is None else dict(hello, claim=claim))
     inputs = _Inputs(codec)
     for line in requests:
-        data, n, seed = inputs.read(line)
-        _answer(answers, codec, function, style, data, n, seed)
+        kept = _Kept(answers, codec)
+        _answer(kept, function, style, *inputs.read(line))
         if inputs.changed():
             _say(answers, {"fault": _CHANGED})
+        kept.write()
 
 
 def _own_pipes() -> Any:
@@ -252,6 +253,7 @@ class _Input(object):
         self._requests, self._next = 0, 1
 
     def changed(self, codec: Any) -> bool:
+        """Count a request, and look where it is time to."""
         self._requests += 1
         if self._requests < self._next:
             return False
@@ -273,20 +275,13 @@ def _generator(seed: int) -> Any:
 
 
 def _answer(
-    answers: IO[str],
-    codec: Any,
-    function: Callable[..., Any],
-    style: _Style,
-    data: Any,
-    n: int,
-    seed: int,
+    kept: "_Kept", function: Callable[..., Any], style: _Style, data: Any, n: int, seed: int
 ) -> None:
+    """Make n runs; what is kept at the end is still to be written."""
     rng = None if style.rng == "none" else _generator(seed)
-    kept = _Kept(answers, codec)
     if style.batched:
-        for output in _batch(answers, function, style, data, n, rng):
+        for output in _batch(kept, function, style, data, n, rng):
             kept.add(output)
-        kept.write()
         return
     for _ in range(n):
         try:
@@ -294,26 +289,24 @@ def _answer(
             if inspect.isgenerator(output):
                 output = tuple(output)
         except BaseException as error:  # whatever a run raises is its output
-            kept.write()
-            _say(answers, {"error": _error(error)})
+            kept.say({"error": _error(error)})
         else:
             kept.add(output)
-    kept.write()
 
 
 def _batch(
-    answers: IO[str], function: Callable[..., Any], style: _Style, data: Any, n: int, rng: Any
+    kept: "_Kept", function: Callable[..., Any], style: _Style, data: Any, n: int, rng: Any
 ) -> Any:
     """The outputs of a batch; where there are none, that is told."""
     try:
         outputs = style.call(function, data, n, rng)
     except BaseException as error:
-        _say(answers, {"failed": _error(error)})
+        kept.say({"failed": _error(error)})
         return []
     if hasattr(outputs, "__len__") and len(outputs) == n:
         return outputs
     got = len(outputs) if hasattr(outputs, "__len__") else "a " + type(outputs).__name__
-    _say(answers, {"fault": "asked for n={} outputs, got {}".format(n, got)})
+    kept.say({"fault": "asked for n={} outputs, got {}".format(n, got)})
     return []
 
 
@@ -335,18 +328,24 @@ class _Kept(object):
         self._written = time.time()
 
     def add(self, output: object) -> None:
+        """Keep an output, and write a line where there is enough for one."""
         try:
             text = json.dumps(self._codec.to_json(output))
         except ValueError as error:
-            self.write()
-            _say(self._answers, {"fault": "an output cannot be looked at: {}".format(error)})
+            self.say({"fault": "an output cannot be looked at: {}".format(error)})
             sys.exit(1)
         self._texts.append(text)
         self._length += len(text)
         if self._length > _LONGEST or time.time() > self._written + _LATEST:
             self.write()
 
+    def say(self, what: object) -> None:
+        """Write something else, after what is kept."""
+        self.write()
+        _say(self._answers, what)
+
     def write(self) -> None:
+        """Write what is kept."""
         if self._texts:
             self._answers.write('{"outputs": [' + ",".join(self._texts) + "]}\n")
             self._answers.flush()

@@ -6,6 +6,7 @@ never an output.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -166,7 +167,7 @@ class Conversation:
             self._refuse(line, "is no answer")
         content = answer[kind]
         if kind == "fault":
-            raise UsageError(f"{self._name}: {content}")
+            self._tell_fault(line)
         if kind in ("error", "failed"):
             output = self._raised(line, content)
             if kind == "failed" and n > 1:
@@ -181,6 +182,13 @@ class Conversation:
             return [from_json(output) for output in given]
         except ValueFault as error:
             self._refuse(line, f"holds what is no value ({error})")
+
+    def _tell_fault(self, line: bytes) -> None:
+        """`UsageError` where the program says that it cannot go on."""
+        with contextlib.suppress(ValueError):
+            answer = json.loads(line)
+            if isinstance(answer, dict) and list(answer) == ["fault"]:
+                raise UsageError(f"{self._name}: {answer['fault']}")
 
     def _object(self, line: bytes) -> dict[str, object]:
         try:
@@ -226,7 +234,9 @@ class Conversation:
         except TooLong as error:
             unasked = str(error).encode()
         if unasked is not None:
-            self._refuse(unasked.strip().splitlines()[0], f"came too much: {why}")
+            line = unasked.strip().splitlines()[0]
+            self._tell_fault(line)
+            self._refuse(line, f"came too much: {why}")
 
     def _silent(self, done: int, n: int) -> str:
         if not self.spoke:
