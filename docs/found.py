@@ -91,7 +91,8 @@ def blocks(table: Table, cell: Cell) -> dict[str, Callable[[], str]]:
     made: dict[str, Callable[[], str]] = {"found-summary": lambda: summary(table)}
     for key, library in LIBRARIES.items():
         made[f"found-{key}"] = lambda library=library: whole(library, table, cell)
-        made[f"refuted-{key}"] = lambda library=library: refuted(library, table, cell)
+        if key != "flower":  # it has no page of its own
+            made[f"refuted-{key}"] = lambda library=library: refuted(library, table, cell)
     return made
 
 
@@ -137,7 +138,7 @@ def whole(library: str, table: Table, cell: Cell) -> str:
             f"{each['pairs']:,}",
             f"{each['seconds']:.0f}",
             known(each),
-            f"`run {each['id']}`",
+            f"`run {each['id']} --seed {each['seed']}`",
         )
         for each in of(library)
     ]

@@ -423,6 +423,7 @@ def constants() -> str:
         product,
         score,
         sequential,
+        shrink,
         ville,
     )
 
@@ -436,8 +437,11 @@ def constants() -> str:
         _row(sequential, "EXPLORED", "the least share of coupled pairs after that"),
         _row(sequential, "LEAK_SHARE", "part of alpha that pays for the bound on the leak"),
         _row(sequential, "DEFAULT_DELTA", "where a leak is stated for claims without a delta"),
-        _row(bandit, "NEW", "part of the runs that may go to new pairs of inputs"),
-        _row(bandit, "OPTIMISM", "log wealth by which a pair of inputs may be underestimated"),
+        _row(bandit, "EQUAL", "part of the prior of pairs of inputs that is equal for all"),
+        _row(bandit, "BACKED", "log wealth that a pair must seem to gain before it gets a stake"),
+        _row(shrink, "SHARE", "part of alpha that is kept for shrinking the pair that refuted"),
+        _row(shrink, "LEAST_PAIRS", "fewest pairs of runs for a smaller pair of inputs"),
+        _row(shrink, "TIMES", "times the runs of the last pair that a smaller one may take"),
         _row(experts, "SMOOTHING", "added to the count of each cell"),
         (
             "`auditing.experts.TABLE`",
@@ -656,6 +660,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     **runpy.run_path(str(ROOT / "docs" / "proofs.py"))["blocks"](_Shell, _table, _cell, _row),
     **runpy.run_path(str(ROOT / "docs" / "plugin.py"))["blocks"](_Shell, _table, _cell),
     **runpy.run_path(str(ROOT / "docs" / "training.py"))["blocks"](_table, _cell, _row),
+    **runpy.run_path(str(ROOT / "docs" / "found.py"))["blocks"](_table, _cell),
 }
 PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "command-line.md": command_line,

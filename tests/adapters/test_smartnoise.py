@@ -6,6 +6,8 @@ It cannot be installed beside the newest OpenDP, so these tests also run in the 
 
 import functools
 import importlib.util
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +29,7 @@ COUNT = "SELECT COUNT(*) AS n FROM db.people"
 
 @pytest.mark.skipif(THERE, reason="SmartNoise SQL is installed here")
 def test_it_holds_in_an_environment_of_its_own(run_in_environment):
-    assert "7 passed, 1 skipped" in run_in_environment("snsql1010", __file__)
+    assert "8 passed, 1 skipped" in run_in_environment("snsql1010", __file__)
 
 
 def reader(epsilon=1.0, **table):
@@ -71,6 +73,18 @@ def test_each_run_asks_anew_of_the_frame():
     assert abs(np.mean([output[0][0] for output in outputs]) - 3) < 1
     assert mechanism.name == f"SmartNoise SQL {COUNT}"
     assert mechanism.packages[0] == "smartnoise-sql"
+
+
+@needs_snsql
+def test_the_page_runs():
+    page = Path(__file__).parents[2] / "docs" / "libraries" / "smartnoise.md"
+    text = page.read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    names = {}
+    exec(code.partition("verdict = ")[0], names)  # the audit takes a minute
+    query, relation = names["query"], names["one_more"]
+    for data in (relation[0].x, relation[0].x_prime):
+        assert not any(isinstance(each, Raised) for each in adapt(query).sample(data, 2, RNG))
 
 
 @needs_snsql

@@ -5,7 +5,9 @@ It pins an old numpy, so these tests also run in the environment `tmlt018` of th
 """
 
 import importlib.util
+import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,6 +88,13 @@ def test_a_right_measurement_is_spared_and_a_smaller_claim_refuted():
     assert not tollens.audit(geometric(), neighbours=pairs, budget=3_000).refuted
     verdict = tollens.audit(geometric(), "epsilon=0.5", neighbours=(0, 1), budget=3_000)
     assert verdict.refuted and verdict.versions["tmlt.core"]
+
+
+@needs_tumult
+def test_the_page_runs():
+    page = Path(__file__).parents[2] / "docs" / "libraries" / "tumult.md"
+    text = page.read_text(encoding="utf-8")
+    exec("\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)), {})
 
 
 @needs_tumult
