@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import tollens
 from tollens.adapters import adapt, promised
 from tollens.claim import Claim, approx, gaussian, pure, zcdp
 from tollens.errors import UsageError
@@ -54,9 +55,28 @@ def noisy_keys():
     return counts >> dp.m.then_laplace_threshold(scale=1.0, threshold=5)
 
 
-def noisy_max():
+def noisy_max(measure=dp.max_divergence):
     scores = dp.vector_domain(dp.atom_domain(T=int))
-    return dp.m.make_noisy_max(scores, dp.linf_distance(T=int), dp.max_divergence(), scale=1.0)
+    return dp.m.make_noisy_max(scores, dp.linf_distance(T=int), measure(), scale=1.0)
+
+
+def noisy_max_zcdp():
+    return noisy_max(dp.zero_concentrated_divergence)
+
+
+def noisy_top_two():
+    scores = dp.vector_domain(dp.atom_domain(T=int)), dp.linf_distance(T=int)
+    return dp.m.make_noisy_top_k(*scores, dp.max_divergence(), k=2, scale=2.0)
+
+
+def noisy_counts():
+    strings = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    counts = dp.t.make_count_by_categories(*strings, categories=["a", "b"])
+    return counts >> dp.m.then_laplace(scale=1.0)
+
+
+def vector_gaussian():
+    return dp.m.make_gaussian(dp.vector_domain(reals()), dp.l2_distance(T=float), scale=2.0)
 
 
 def vector_laplace():
@@ -94,7 +114,14 @@ def encode(mechanism: Mechanism, data: object, n: int = 30) -> tuple[Encoder, Ou
             "str",
         ),
         (bit_vector_response, b"\x03\x00", pure("4 ln 3"), "bytes[2]"),
+        (noisy_counts, ["a", "z"], pure(1), "list[3] of int x 3"),
+        (vector_gaussian, [1.0, 2.0], zcdp(0.125), "list[2] of float x 2"),
         pytest.param(noisy_max, [0, 1, 2], pure(2), "int", marks=needs("make_noisy_max")),
+        pytest.param(noisy_max_zcdp, [0, 1], zcdp(0.5), "int", marks=needs("make_noisy_max")),
+        pytest.param(
+            *(noisy_top_two, [0, 1, 2], pure(2), "list[2] of int x 2"),
+            marks=needs("make_noisy_top_k"),
+        ),
     ],
 )
 def test_each_kind_of_output_is_compared_and_each_promise_read(make, data, claim, shape):
@@ -286,3 +313,10 @@ def test_polars_measurements_release_columns_with_sorted_rows():
                 assert list(output) == ["key", "len"]
                 assert output["key"] == ["a", "b"]
                 assert [type(count) for count in output["len"]] == [int, int]
+
+
+@needs("make_noisy_max")
+def test_noisy_max_keeps_its_zcdp_and_not_a_fifth_of_it():
+    relation = tollens.queries(2)
+    assert not tollens.audit(noisy_max_zcdp(), neighbours=relation, budget=5_000).refuted
+    assert tollens.audit(noisy_max_zcdp(), "rho=0.1", neighbours=relation, budget=20_000).refuted
