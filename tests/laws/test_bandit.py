@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import tollens
-from tollens.auditing.bandit import NEW, OPTIMISM, Bandit, stake
+from tollens.auditing.bandit import BACKED, EQUAL, Bandit, prior, stake
 from tollens.auditing.record import Recorder, rescore
 from tollens.auditing.sequential import BURN_IN, Gambler
 from tollens.errors import UsageError
@@ -108,6 +108,12 @@ class TestStakes:
         assert stake(1, 1) == 1
 
 
+def test_the_prior_is_a_mixture():
+    assert prior(1) == pytest.approx([1.0])
+    assert np.all(np.diff(prior(500)) < 0)
+    assert prior(500)[-1] > EQUAL * np.mean(prior(500)) > 0
+
+
 def replay(steps, pairs, claim, alpha, coupling):
     """The whole audit in plain Python, run by run: choices, stakes, and the wealth after each.
 
@@ -115,7 +121,9 @@ def replay(steps, pairs, claim, alpha, coupling):
     only how much of the threshold they leave.
     """
     gamblers, growth, staked, path, clock = [], [], [], [], []
-    encoder, turn, arm, done = Encoder(), 0, 0, 0
+    encoder, arm, done = Encoder(), 0, 0
+    mean = math.fsum(1 / (i + 1) for i in range(pairs)) / pairs
+    weights = [(1 - EQUAL) / (i + 1) + EQUAL * mean for i in range(pairs)]
 
     def open_next():
         share = 1.0 if pairs == 1 else 0.0
@@ -171,21 +179,17 @@ def replay(steps, pairs, claim, alpha, coupling):
         growth[arm] = gamblers[arm].growth
         if not gamblers[arm].bets_are_new or pairs == 1:
             continue
-        if len(gamblers) < pairs and len(gamblers) * BURN_IN <= NEW * done:
+        evidence = [
+            min(max(g * own.pairs, -30), 30) for g, own in zip(growth, gamblers, strict=True)
+        ]
+        had = [own.pairs / (weights[i] * math.exp(evidence[i])) for i, own in enumerate(gamblers)]
+        arm = had.index(min(had))
+        if len(gamblers) < pairs and BURN_IN / weights[len(gamblers)] <= had[arm]:
             arm = len(gamblers)
             open_next()
-            continue
-        looks = [g + OPTIMISM / own.pairs for g, own in zip(growth, gamblers, strict=True)]
-        arm = looks.index(max(looks))
-        if growth[arm] > 0:
-            if arm not in staked:
-                staked.append(arm)
-                gamblers[arm].back(stakes()[-1])
-            continue
-        turn += 1
-        if turn % 2 == 0:
-            weighed = [own.pairs * (i + 1) for i, own in enumerate(gamblers)]
-            arm = weighed.index(min(weighed))
+        elif evidence[arm] >= BACKED and arm not in staked:
+            staked.append(arm)
+            gamblers[arm].back(stakes()[-1])
     return path, clock, staked
 
 
@@ -319,6 +323,7 @@ class TestLaw:
     def test_without_the_stakes_they_would_be(self, monkeypatch):
         """The test of the test: were every pair given the whole stake, it would be seen."""
         monkeypatch.setattr("tollens.auditing.bandit.stake", lambda k, pairs: 1.0)
+        monkeypatch.setattr("tollens.auditing.bandit.BACKED", -10.0)
         assert self.refuted(60, 300, 0.2) > 0.2 + 3 * math.sqrt(0.2 * 0.8 / 60)
 
     def test_the_certified_leak_is_too_large_no_more_often_than_alpha(self):

@@ -59,6 +59,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     timeout: float | None = None,
     delta: float | None = None,
     progress: Callable[[Progress], None] | None = None,
+    shrink: bool = True,
     witness: Callable[[object], bool] | None = None,
     recorder: Recorder | None = None,
     target: str | None = None,
@@ -68,7 +69,8 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     `mechanism` is a callable of `(data)` or `(data, rng)`, one wrapped by `tollens.batched`, an
     object of a supported library, or a text such as `"path/file.py::name"`. `claim` is a claim or
     its text form; None asks the object (or its declared promise) for one. `neighbours` is one
-    pair `(x, x_prime)`, a list of pairs, or a relation such as `tollens.add_remove(data)`, taken
+    pair `(x, x_prime)`, a list of pairs, a relation such as `tollens.add_remove(domain)`, or a
+    Hypothesis strategy of pairs, taken
     on the caller's word; which of many pairs is run next is chosen from the past, all under one
     alpha.
 
@@ -81,6 +83,10 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     that takes `rng` gives the same verdict twice. `progress` is called after each block of runs.
     `workers` processes sample at a time; the verdict of a seed does not depend on how many. They
     load a mechanism that cannot be sent to them from its text form, `target`.
+
+    A pair of a relation that refutes is shrunk: `verdict.neighbours` is then a smallest pair of
+    that relation which was refuted again on fresh runs, if the budget leaves enough of them. A
+    twentieth of alpha is kept for it; `shrink=False` shows the pair that paid.
 
     `witness` is an event that you suspect: a function of an output that says whether it is in it,
     the same for equal outputs. A quarter of the stake is bet on it, so that a rare event need not
@@ -148,6 +154,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
         method=method,
         workers=int(workers),
         witness=witness,
+        shrink=bool(shrink),
     )
     return run_audit(prepared, made_claim, relation, settings, progress=progress, recorder=recorder)
 

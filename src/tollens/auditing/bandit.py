@@ -11,11 +11,11 @@ is a nonnegative supermartingale where the claim holds on every pair: pairs, sta
 chosen before the runs that they concern. It refutes at 1/alpha like that of a single pair, with no
 further correction for having searched. One pair alone has the whole stake from the start.
 
-Which pair comes next: a third of the runs go to new pairs, in the order of the relation, until all
-have been looked at. The others go to the pair with the largest estimated growth plus
-`OPTIMISM` / pairs run on it, an index as in Lai and Robbins (1985): what is known little gets the
-benefit of the doubt. Where even that pair does not look like a gain, every other turn goes to the
-pairs in their order, to the i-th about 1/i of the runs: the likely worst come first.
+Which pair comes next: a universal search (Levin 1973) with evidence. The i-th pair of the relation
+has the prior weight 1/i, mixed with an equal weight for all: likely worst pairs come first, but the
+order may be wrong. A pair is worth its prior times e^L, where L is what its best bet would have
+gained on its past runs, less what it learned from them; the next runs go to the pair that has had
+the fewest for its worth, a pair that was never run among them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tollens.auditing.experts import GIVEN_SHARE
 from tollens.auditing.notes import Constant, Notes
@@ -35,12 +36,15 @@ from tollens.outputs import Encoder, Outputs
 from tollens.relations import Relation
 from tollens.witness import Witness
 
-OPTIMISM = 1.5
-"""Log wealth by which the growth of a pair may be underestimated, over all pairs run on it."""
+Array = NDArray[np.float64]
 
-NEW = 1 / 3
-"""The part of the runs that may go to new pairs."""
+EQUAL = 1 / 4
+"""The part of the prior that is equal for all pairs, whatever their order."""
 
+BACKED = 1.0
+"""Log wealth that a pair must seem to gain on its past runs before it gets a stake."""
+
+_MOST_EVIDENCE = 30.0
 _LOOKED_AT = 8
 """Pairs, the richest ones, whose lower bounds for the leak are worked out."""
 
@@ -52,6 +56,16 @@ def stake(k: int, pairs: int) -> float:
     (1.0, 0.255, True)
     """
     return 1.0 if pairs == 1 else 0.5 / (k * (k + 1)) + 0.5 / pairs
+
+
+def prior(pairs: int) -> Array:
+    """The weights of pairs before anything was seen, (pairs,): 1/i, mixed with equal weights.
+
+    >>> prior(4).round(3).tolist()
+    [0.88, 0.505, 0.38, 0.318]
+    """
+    by_order = 1.0 / np.arange(1, pairs + 1)
+    return np.asarray((1 - EQUAL) * by_order + EQUAL * by_order.mean())
 
 
 class Bandit:
@@ -76,12 +90,13 @@ class Bandit:
         self.notes = Notes()
         self.pairs = 0
         self.crossed_at: int | None = None
-        self._turn = 0
+        self._prior = prior(len(relation))
         self._make = gambler
         self._gamblers: list[Gambler] = []
         self._inputs: list[Pair] = []
         self._staked: list[int] = []
         self._log_stakes: list[float] = []
+        self._log_values: list[float] = []
         self._growth = np.zeros(0)
         self._crossed_value = -math.inf
         self._winner: int | None = None
@@ -139,6 +154,9 @@ class Bandit:
                 self._crossed_value = float(np.logaddexp(others, own))
         else:
             gambler.update(x, y)
+        if arm in self._staked:
+            k = self._staked.index(arm)
+            self._log_values[k] = self._log_stakes[k] + gambler.bankroll.log_value
         self.pairs += (len(x) + len(y)) // 2
         self._growth[arm] = gambler.growth
         self.notes.take(x, y, self.pairs, self._log_wealth())
@@ -148,16 +166,15 @@ class Bandit:
     def _choose(self) -> int:
         """The inputs to run next, by what is known now."""
         opened = len(self._gamblers)
-        if opened < len(self.relation) and opened * self.burn_in <= NEW * self.pairs:
-            return self._open()
         runs = np.array([gambler.pairs for gambler in self._gamblers])
-        best = int(np.argmax(self._growth + OPTIMISM / runs))
-        if self._growth[best] > 0:
-            if best not in self._staked:
-                self._back(best)
-            return best
-        self._turn += 1
-        return best if self._turn % 2 else int(np.argmin(runs * np.arange(1, opened + 1)))
+        evidence = np.clip(self._growth * runs, -_MOST_EVIDENCE, _MOST_EVIDENCE)
+        shares = runs / (self._prior[:opened] * np.exp(evidence))
+        arm = int(np.argmin(shares))
+        if opened < len(self.relation) and self.burn_in / self._prior[opened] <= shares[arm]:
+            return self._open()
+        if evidence[arm] >= BACKED and arm not in self._staked:
+            self._back(arm)
+        return arm
 
     def _open(self) -> int:
         """Begin to look at the next pair of the relation."""
@@ -174,16 +191,14 @@ class Bandit:
         self._log_stakes.append(math.log(share))
         if len(self.relation) > 1:
             self._gamblers[arm].back(share)
+        self._log_values.append(math.log(share) + self._gamblers[arm].bankroll.log_value)
 
     def _log_wealth(self, without: int = -1) -> float:
         """The log of the wealth, without what the k-th stake has become."""
         kept = max(1.0 - sum(map(math.exp, self._log_stakes)), 0.0)
-        logs = [math.log(kept) if kept > 1e-12 else -math.inf]
-        logs += [
-            log + self._gamblers[arm].bankroll.log_value
-            for k, (arm, log) in enumerate(zip(self._staked, self._log_stakes, strict=True))
-            if k != without
-        ]
+        logs = [math.log(kept) if kept > 1e-12 else -math.inf, *self._log_values]
+        if without >= 0:
+            del logs[without + 1]
         return float(np.logaddexp.reduce(logs))
 
     @property
@@ -207,16 +222,18 @@ class Bandit:
 
     def _by_wealth(self) -> list[int]:
         """The staked inputs, the richest first."""
-        wealth = {
-            arm: log + self._gamblers[arm].bankroll.log_value
-            for arm, log in zip(self._staked, self._log_stakes, strict=True)
-        }
+        wealth = dict(zip(self._staked, self._log_values, strict=True))
         return sorted(self._staked, key=lambda arm: -wealth[arm])
 
     @property
     def best_pair(self) -> Pair:
         """The inputs that paid, or that have the most evidence so far."""
         return self._inputs[self._best]
+
+    @property
+    def best_number(self) -> int:
+        """The place of those inputs in the relation."""
+        return self._best
 
     @property
     def opened(self) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tollens.auditing import kernel
 from tollens.auditing.bandit import Bandit
 from tollens.auditing.power import detectable_excess, fewest_pairs
+from tollens.auditing.shrink import Shrunk
 from tollens.neighbours import Pair
 from tollens.outputs import Raised
 from tollens.verdict import Outcome, Reason, Verdict
@@ -32,7 +34,9 @@ class Circumstances:
     until_refuted: bool = False
     raised: Raised | None = None
     packages: tuple[str, ...] = ()
+    installed: Mapping[str, str] | None = None
     notes: tuple[str, ...] = ()
+    shrunk: Shrunk | None = None
 
 
 def conclude(gambler: Bandit, about: Circumstances) -> Verdict:
@@ -43,14 +47,18 @@ def conclude(gambler: Bandit, about: Circumstances) -> Verdict:
         most, share = gambler.best_runs
         excess = detectable_excess(gambler.claim, gambler.alpha * share, most)
     evidence = gambler.evidence(at_crossing=about.until_refuted)
+    shrunk, epsilon_lower = about.shrunk, gambler.epsilon_lower
+    witness = gambler.witness() if outcome is Outcome.REFUTED else None
+    if shrunk is not None:
+        witness, epsilon_lower = shrunk.witness, max(epsilon_lower, shrunk.epsilon_lower)
     return Verdict(
         outcome=outcome,
         reason=reason,
         claim=gambler.claim,
         mechanism=about.mechanism,
-        neighbours=about.pair,
-        witness=gambler.witness() if outcome is Outcome.REFUTED else None,
-        epsilon_lower=gambler.epsilon_lower,
+        neighbours=about.pair if shrunk is None else shrunk.pair,
+        witness=witness,
+        epsilon_lower=epsilon_lower,
         delta=gambler.delta,
         pairs=evidence.curve[-1][0],
         runs=about.runs,
@@ -60,7 +68,7 @@ def conclude(gambler: Bandit, about: Circumstances) -> Verdict:
         replayable=about.replayable,
         seconds=about.seconds,
         detectable_excess=excess,
-        versions=versions(*about.packages),
+        versions=versions(*about.packages, elsewhere=about.installed),
         notes=(*about.notes, *_notes(gambler, about, reason)),
     )
 
@@ -104,9 +112,16 @@ def _notes(gambler: Bandit, about: Circumstances, reason: Reason) -> list[str]:
         notes.append(f"some runs raised an exception, the last one {about.raised}")
     if len(gambler.relation) > 1:
         shown = "that paid" if reason is Reason.WEALTH_REACHED else "with the most evidence"
+        which = f"the one shown is the one {shown}"
+        if about.shrunk is not None and about.shrunk.pair.relation != about.pair.relation:
+            which = f"the one {shown} was {about.pair.relation}"
         notes.append(
-            f"{gambler.opened:,} of {len(gambler.relation):,} pairs of inputs were run; the one "
-            f"shown is the one {shown}, with {gambler.best_runs[0]:,} pairs of runs"
+            f"{gambler.opened:,} of {len(gambler.relation):,} pairs of inputs were run; {which}, "
+            f"with {gambler.best_runs[0]:,} pairs of runs"
+        )
+    if about.shrunk is not None:
+        notes.append(
+            f"the pair shown was refuted again on {about.shrunk.pairs:,} fresh pairs of runs"
         )
     names = gambler.encoder.shape_names
     if len(names) > 1:

@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tollens.auditing import shrink as shrinking
 from tollens.auditing.bandit import Bandit
 from tollens.auditing.conclude import Circumstances, conclude
 from tollens.auditing.gamblers import gamblers
 from tollens.auditing.product import pairs_a_round
 from tollens.auditing.record import Recorder
 from tollens.claim import Claim
-from tollens.errors import Interrupted
+from tollens.errors import Interrupted, TollensError
 from tollens.mechanism import BatchFailed, Mechanism, one_by_one
+from tollens.neighbours import Pair
 from tollens.outputs import Raised
 from tollens.relations import Relation
 from tollens.sampling import Batch, Runs, open_runs
@@ -36,13 +38,21 @@ GIVE_UP_RAISING = 100
 """Pairs after which a mechanism that has only ever raised one exception is given up."""
 
 
+MOST_TO_SHRINK = 5000
+"""Pairs of runs for shrinking, or four times those that refuted where these are more."""
+
+
 class Progress(NamedTuple):
-    """How far an audit has come; given to the `progress` callback after each block."""
+    """How far an audit has come; given to the `progress` callback after each block.
+
+    `shrinking` says that the claim is refuted and that a smaller pair is looked for.
+    """
 
     pairs: int
     budget: int
     log_e_value: float
     threshold: float
+    shrinking: bool = False
 
 
 class Settings(NamedTuple):
@@ -58,6 +68,7 @@ class Settings(NamedTuple):
     method: str
     workers: int
     witness: Callable[[object], bool] | None = None
+    shrink: bool = True
 
     @property
     def given(self) -> str | None:
@@ -112,33 +123,26 @@ def _run(
 ) -> Verdict:
     """The audit with one way of sampling; `level` is the part of alpha that it may spend."""
     started = time.perf_counter()
-    make = gamblers(
-        claim, level=level, delta=settings.delta, seed=settings.seed, method=settings.method,
-        coupling=settings.coupling if mechanism.takes_rng else "independent",
-        budget=settings.budget, unequal=True, given=settings.given,
-    )  # fmt: skip
-    gambler = Bandit(relation, make, settings.witness)
-    longest = LONGEST_BATCH if mechanism.vectorised else LONGEST_BLOCK * settings.workers
-    drawn = _Drawn()
+    shrinks = settings.shrink and relation.shrinks and len(relation) > 1
+    kept = level * shrinking.SHARE if shrinks and settings.until == "refuted" else 0.0
+    play = _Play(mechanism, claim, settings)
+    gambler = play.gambler(relation, level - kept)
+    smaller: shrinking.Shrunk | None = None
     stream = EvidenceStream(settings.seed)
     workers, timeout = settings.workers, settings.timeout
+
+    def show(pairs: int) -> None:
+        if progress is not None:
+            state = (gambler.log_e_value, gambler.threshold)
+            progress(Progress(pairs, settings.budget, *state, shrinking=pairs > gambler.pairs))
+
     try:
         with open_runs(mechanism, stream, workers=workers, timeout=timeout) as runs:
-            while not _decided(gambler, settings.until):
-                left = settings.budget - gambler.pairs
-                pairs = min(gambler.until_next_bet(), left, longest)
-                rounds = pairs // pairs_a_round(gambler.next_ratio)
-                if not rounds:
-                    break
-                x, y = drawn.rounds(runs, gambler, rounds)
-                encoded = gambler.encoder.encode(x), gambler.encoder.encode(y)
-                gambler.update(*encoded)
-                if recorder is not None:
-                    recorder.add(*encoded)
-                if progress is not None:
-                    progress(_progress(gambler, settings))
+            play.on(gambler, runs, settings.budget, settings.until, show, recorder)
+            if kept and gambler.refuted:
+                smaller = play.smaller(gambler, runs, kept, show)
     except KeyboardInterrupt:
-        drawn.interrupted = True
+        play.drawn.interrupted = True
     verdict = conclude(
         gambler,
         Circumstances(
@@ -148,21 +152,94 @@ def _run(
             seed=settings.seed,
             replayable=mechanism.takes_rng,
             seconds=time.perf_counter() - started,
-            runs=drawn.runs,
-            interrupted=drawn.interrupted,
+            runs=play.drawn.runs,
+            interrupted=play.drawn.interrupted,
             until_refuted=settings.until == "refuted",
-            raised=drawn.raised,
+            raised=play.drawn.raised,
             packages=mechanism.packages,
+            installed=mechanism.installed() if mechanism.installed else None,
             notes=notes,
+            shrunk=smaller,
         ),
     )
     if recorder is not None:
         recorder.coupling, recorder.budget = gambler.coupling, settings.budget
         recorder.inputs, recorder.unequal, recorder.given = len(relation), True, settings.given
         recorder.finish(verdict, gambler.encoder)
-    if drawn.interrupted:
+    if play.drawn.interrupted:
         raise Interrupted(verdict)
     return verdict
+
+
+class _Play:
+    """Runs of one mechanism, and the bets on them."""
+
+    def __init__(self, mechanism: Mechanism, claim: Claim, settings: Settings) -> None:
+        self._mechanism, self._claim, self._settings = mechanism, claim, settings
+        self.drawn = _Drawn()
+
+    def gambler(self, relation: Relation, level: float) -> Bandit:
+        """A new gambler on the pairs of a relation, who may spend this part of alpha."""
+        settings = self._settings
+        make = gamblers(
+            self._claim, level=level, delta=settings.delta, seed=settings.seed,
+            method=settings.method,
+            coupling=settings.coupling if self._mechanism.takes_rng else "independent",
+            budget=settings.budget, unequal=True, given=settings.given,
+        )  # fmt: skip
+        return Bandit(relation, make, settings.witness)
+
+    def on(
+        self,
+        gambler: Bandit,
+        runs: Runs,
+        budget: int,
+        until: str,
+        show: Callable[[int], None],
+        recorder: Recorder | None = None,
+    ) -> None:
+        """Draw the runs that the standing bets score, score them, bet again, until decided."""
+        longest = (
+            LONGEST_BATCH if self._mechanism.vectorised else LONGEST_BLOCK * self._settings.workers
+        )
+        while not _decided(gambler, until):
+            pairs = min(gambler.until_next_bet(), budget - gambler.pairs, longest)
+            rounds = pairs // pairs_a_round(gambler.next_ratio)
+            if not rounds:
+                break
+            x, y = self.drawn.rounds(runs, gambler, rounds)
+            encoded = gambler.encoder.encode(x), gambler.encoder.encode(y)
+            gambler.update(*encoded)
+            if recorder is not None:
+                recorder.add(*encoded)
+            show(gambler.pairs)
+
+    def smaller(
+        self, gambler: Bandit, runs: Runs, level: float, show: Callable[[int], None]
+    ) -> shrinking.Shrunk | None:
+        """A smallest pair that is refuted again on fresh runs, within what the budget left."""
+        spent = 0
+
+        def bet(pair: Pair, level: float, budget: int) -> Bandit:
+            nonlocal spent
+            own = self.gambler(Relation(pair.relation, 1, lambda _: pair), level)
+            self.on(own, runs, budget, "refuted", lambda n: show(gambler.pairs + spent + n))
+            spent += own.pairs
+            return own
+
+        try:
+            return shrinking.shrink(
+                gambler.relation, gambler.best_number, gambler.best_pair, bet,
+                level=level, took=gambler.best_runs[0],
+                most=min(self._settings.budget - gambler.pairs, _most_to_shrink(gambler.pairs)),
+            )  # fmt: skip
+        except (BatchFailed, TollensError):  # a smaller input that the mechanism cannot bear
+            return None
+
+
+def _most_to_shrink(pairs: int) -> int:
+    """Pairs of runs that may go into shrinking, where so many were needed to refute."""
+    return max(MOST_TO_SHRINK, 4 * pairs)
 
 
 def _decided(gambler: Bandit, until: str) -> bool:
@@ -175,10 +252,6 @@ def _decided(gambler: Bandit, until: str) -> bool:
     return shape == "raised Timeout" or (
         shape.startswith("raised ") and gambler.pairs >= GIVE_UP_RAISING
     )
-
-
-def _progress(gambler: Bandit, settings: Settings) -> Progress:
-    return Progress(gambler.pairs, settings.budget, gambler.log_e_value, gambler.threshold)
 
 
 class _Drawn:

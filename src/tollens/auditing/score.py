@@ -34,6 +34,9 @@ TREES, LEAVES = 30, 6
 MOST_FOR_NEWTON = 400
 """Weights up to which Newton's method is the faster one."""
 
+MOST_FOR_LEAST_SQUARES = 1000
+"""Rows up to which least squares are solved where there are fewer rows than weights."""
+
 FEWEST_FOR_TREES, MOST_FOR_TREES = 60, 400_000
 """Runs from which trees can learn anything, and numbers that they are fitted to at most."""
 
@@ -224,21 +227,38 @@ def _with_distances(z: Array) -> Array:
 
 
 def fit_linear(frame: Frame, rows: Array, labels: Array) -> LinearScore | None:
-    """Ridge-penalised logistic regression; the intercept only shifts the score."""
+    """Ridge-penalised logistic regression; the intercept only shifts the score.
+
+    Where there are fewer rows than weights, ridge-penalised least squares on the labels, which
+    orders rows alike and has a closed form.
+    """
+    if labels.min() == labels.max():
+        return None
+    design = _with_distances(rows)
+    few = len(rows) < design.shape[1] and len(rows) <= MOST_FOR_LEAST_SQUARES
+    weights = _least_squares(design, labels) if few else _logistic(design, labels)
+    return LinearScore(frame, weights) if np.any(weights) else None
+
+
+def _least_squares(design: Array, labels: Array) -> Array:
+    """Weights of least squares with the penalty of `_logistic` at equal odds: 4 |w|^2."""
+    centred, target = design - design.mean(axis=0), labels - labels.mean()
+    gram = centred @ centred.T + 4.0 * np.eye(len(centred))
+    return np.asarray(centred.T @ np.linalg.solve(gram, target))
+
+
+def _logistic(design: Array, labels: Array) -> Array:
     import warnings
 
     from sklearn.linear_model import LogisticRegression
 
-    if labels.min() == labels.max():
-        return None
-    wide = 2 * rows.shape[1] > min(len(rows), MOST_FOR_NEWTON)
+    wide = design.shape[1] > min(len(design), MOST_FOR_NEWTON)
     solver = "lbfgs" if wide else "newton-cholesky"
     model = LogisticRegression(C=1.0, solver=solver, max_iter=50, tol=1e-3)
     with warnings.catch_warnings(), one_thread():
         warnings.simplefilter("ignore")  # a fit that has not converged is still a score
-        model.fit(_with_distances(rows), labels)
-    weights = np.asarray(model.coef_[0], dtype=np.float64)
-    return LinearScore(frame, weights) if np.any(weights) else None
+        model.fit(design, labels)
+    return np.asarray(model.coef_[0], dtype=np.float64)
 
 
 def fit_single(frame: Frame, rows: Array, labels: Array) -> SingleScore | None:

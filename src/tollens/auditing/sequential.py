@@ -223,6 +223,8 @@ class Gambler:
                 self.product.experts, self.pairs, new_cells=new_cells, ratio=self.product.ratio
             )
         grown = min(max(self.pairs + 1, int(self.pairs * REBET)), self._next_fit)
+        if not self._share and self._next_fit < _NEVER:  # who only looks need not adjust bets
+            grown = self._next_fit
         each = pairs_a_round(self.next_ratio)
         self._next_bet = self.pairs + -(-(grown - self.pairs) // each) * each
         self._bet_at = self.pairs

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import SupportsIndex, overload
 
 from tollens.errors import UsageError
+from tollens.keys import key_of
 from tollens.mechanism import refuse_iterator
 from tollens.neighbours import Pair, as_pair
 
@@ -45,6 +46,10 @@ class Node(ABC):
         """Pairs of the same relation that may be smaller, large steps first."""
 
 
+Refuted = Callable[[tuple[object, object]], bool]
+"""Whether a claim is refuted on a pair of inputs by fresh runs."""
+
+
 class Relation(Sequence[Pair]):
     """A named sequence of neighbouring pairs, the likely worst first.
 
@@ -53,8 +58,9 @@ class Relation(Sequence[Pair]):
 
     `make` gets an index below `count` and returns the two inputs, or a `Pair` to be given as it
     is. It must return the same inputs for the same index. `exact` says in JSON what the relation
-    is, where a checker of proofs can tell whether two inputs belong to it. `nodes` gets an index
-    too, and returns the pair as a `Node` where it can be shrunk.
+    is, where a checker of proofs can tell whether two inputs belong to it. Where pairs can be
+    shrunk, `nodes` gets an index and returns the pair as a `Node`, or `shrinker` gets an index and
+    a test, and tries smaller pairs by itself.
 
     >>> import tollens
     >>> relation = tollens.add_remove([5, 1, 3])
@@ -66,7 +72,7 @@ class Relation(Sequence[Pair]):
     [[5, 3], [5, 1]]
     """
 
-    __slots__ = ("_count", "_indices", "_make", "_nodes", "exact", "name")
+    __slots__ = ("_count", "_indices", "_make", "_nodes", "_shrinker", "exact", "name")
 
     def __init__(
         self,
@@ -76,9 +82,10 @@ class Relation(Sequence[Pair]):
         exact: Mapping[str, object] | None = None,
         *,
         nodes: Callable[[int], Node] | None = None,
+        shrinker: Callable[[int, Refuted], None] | None = None,
     ) -> None:
         self.name = name
-        self._nodes = nodes
+        self._nodes, self._shrinker = nodes, shrinker
         self.exact = dict(exact or {"kind": "given"})
         self._count = count
         self._make = make
@@ -93,7 +100,10 @@ class Relation(Sequence[Pair]):
     def __getitem__(self, index: slice) -> Relation: ...
     def __getitem__(self, index: SupportsIndex | slice) -> Pair | Relation:
         if isinstance(index, slice):
-            part = Relation(self.name, self._count, self._make, self.exact, nodes=self._nodes)
+            part = Relation(
+                self.name, self._count, self._make, self.exact,
+                nodes=self._nodes, shrinker=self._shrinker,
+            )  # fmt: skip
             part._indices = self._indices[index]
             return part
         asked = operator.index(index)
@@ -105,17 +115,37 @@ class Relation(Sequence[Pair]):
             return made
         return Pair(*made, relation=f"{self.name}, pair {number + 1} of {self._count}")
 
-    def node(self, index: int) -> Node | None:
-        """The pair at an index as one that can be shrunk; None where it cannot."""
-        return None if self._nodes is None else self._nodes(self._indices[index])
-
     @property
     def shrinks(self) -> bool:
         """Whether its pairs can be shrunk."""
-        return self._nodes is not None
+        return self._nodes is not None or self._shrinker is not None
+
+    def shrink(self, index: int, refuted: Refuted) -> None:
+        """Try pairs that are smaller than the one at an index, as long as one is refuted.
+
+        `refuted` is asked for one pair after the other; those it accepts are ever smaller.
+        """
+        number = self._indices[index]
+        if self._nodes is not None:
+            _descend(self._nodes(number), refuted)
+        elif self._shrinker is not None:
+            self._shrinker(number, refuted)
 
     def __repr__(self) -> str:
         return f"<Relation {self.name}: {_pairs(len(self))}>"
+
+
+def _descend(node: Node, refuted: Refuted) -> None:
+    """From a node to a smaller one that is refuted, until there is none."""
+    tried = {node.key}
+    candidates = node.smaller()
+    while (candidate := next(candidates, None)) is not None:
+        if candidate.key in tried or not candidate.size < node.size:
+            continue
+        tried.add(candidate.key)
+        x, x_prime = candidate.pair
+        if key_of(x) != key_of(x_prime) and refuted((x, x_prime)):
+            node, candidates = candidate, candidate.smaller()
 
 
 def as_relation(neighbours: object) -> Relation:
@@ -143,6 +173,10 @@ def as_relation(neighbours: object) -> Relation:
         return neighbours
     if isinstance(neighbours, list):
         return _listed(neighbours)
+    if type(neighbours).__module__.partition(".")[0] == "hypothesis":
+        from tollens.hypothesis import relation_of
+
+        return relation_of(neighbours)  # type: ignore[arg-type]
     if isinstance(neighbours, Pair) or (isinstance(neighbours, tuple) and len(neighbours) == 2):
         pair = as_pair(neighbours)
         return Relation(pair.relation, 1, lambda _: pair)
