@@ -1,35 +1,31 @@
-"""A noisy count that knows nothing of tollens: requests in, answers out, one JSON object a line.
-
-Run it as `python noisy_count.py SCALE`. It needs the standard library only.
-"""
+# noisy_count.py
+"""A noisy count that knows nothing of tollens: `python noisy_count.py SCALE`."""
 
 import json
 import random
 import sys
 
-SCALE = float(sys.argv[1])
 SOURCE = random.SystemRandom()  # of the operating system: fresh in every process
 
 
-def noisy_count(rows):
-    """The number of rows with Laplace noise: epsilon = 1 / SCALE."""
-    sign = SOURCE.choice([-1, 1])
-    return len(rows) + sign * SOURCE.expovariate(1 / SCALE)
+def noisy_count(rows, scale):
+    """The number of rows with Laplace noise: epsilon = 1 / scale."""
+    return len(rows) + SOURCE.choice([-1, 1]) * SOURCE.expovariate(1 / scale)
 
 
-def main():
+def main(scale):
     """Say hello, then answer requests until there are no more."""
-    version = "{}.{}".format(*sys.version_info)
-    print(json.dumps({"tollens": 1, "packages": {"python": version}}), flush=True)
+    print(json.dumps({"tollens": 1, "packages": {"counts": "1.0"}}), flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         for _ in range(request["n"]):
             try:
-                answer = {"output": noisy_count(request["data"])}
+                answer = {"output": noisy_count(request["data"], scale)}
             except Exception as error:  # noqa: BLE001 - whatever a run raises is its output
                 answer = {"error": {"type": type(error).__name__, "message": str(error)}}
             print(json.dumps(answer))
-        sys.stdout.flush()
+        sys.stdout.flush()  # once a request, or both sides wait
 
 
-main()
+if __name__ == "__main__":
+    main(float(sys.argv[1]))

@@ -113,7 +113,7 @@ class Runner:
         if found := re.match(r"# (\w+\.py)\n", block.text):
             (self.folder / found[1]).write_text(block.text, encoding="utf-8")
             if found[1].startswith("test_"):
-                assert self.pytest(["-q", "--dp-budget=1000", found[1]]) == 0
+                assert self.pytest(["-q", found[1]]) == 0
                 return
         before = set(self.namespace)
         code = compile("\n" * (block.line - 1) + block.text, str(self.page), "exec")
@@ -198,7 +198,9 @@ def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
 def test_every_block_names_its_language(page):
     known = {"python", "console", "text", "toml", "yaml", "{toctree}", "{eval-rst}"}
     for block in blocks(page):
-        assert block.language in known or block.language.startswith("{include}"), block
+        assert block.language in known or block.language.startswith(
+            ("{include}", "{literalinclude}")
+        ), block
 
 
 # What is linked exists

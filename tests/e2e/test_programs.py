@@ -65,9 +65,7 @@ def test_a_right_one_is_spared_and_a_broken_one_is_caught(build, language):
     )
     assert broken.refuted and broken.replayable == seeded
     assert right.outcome is tollens.Outcome.UNREFUTED
-    assert {"python": "python of the program", "node": "node", "c": "numpy"}[
-        language
-    ] in right.versions
+    assert {"python": "counts", "node": "node", "c": "numpy"}[language] in right.versions
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -79,6 +77,11 @@ def test_outputs_are_floats_with_the_law_that_they_should_have(build, language):
     assert abs(np.median(noise)) < 0.1 and abs(np.mean(np.abs(noise)) - 1) < 0.1
     assert len(set(outputs)) > 3990
     assert mechanism.sample([], 1, RNG)[0] != mechanism.sample([], 1, RNG)[0]
+
+
+def test_the_documentation_shows_the_program_in_python():
+    page = (EXAMPLES.parents[1] / "docs" / "programs.md").read_text(encoding="utf-8")
+    assert (EXAMPLES / "noisy_count.py").read_text(encoding="utf-8") in page
 
 
 def test_node_sends_what_its_json_lacks(build):
