@@ -25,7 +25,7 @@ def uses(item: pytest.Item) -> bool:
     info = getattr(item, "_fixtureinfo", None)  # items of other kinds than functions have none
     found = () if info is None else info.name2fixturedefs.get(MARKER, ())
     for definition in reversed(found):
-        if definition.func.__module__ == __package__:
+        if getattr(definition.func, "__module__", None) == __package__:
             return True
         if MARKER not in definition.argnames:  # it stands in front of ours and does not ask for it
             return False

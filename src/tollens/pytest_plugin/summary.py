@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -56,7 +57,7 @@ def _line(record: Record) -> str:
     """A verdict in one line."""
     said = f"{record['mechanism']} against {record['claim']}"
     if record["outcome"] == "UNDECIDED":
-        return f"{said}, tested nothing"
+        return f"{said}, {re.split('[:;]', record['reason'])[0]}"
     if not record["curve"]:
         return said
     shares = [max(0.0, log_wealth / record["threshold"]) for _, log_wealth in record["curve"]]
