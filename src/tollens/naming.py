@@ -6,7 +6,7 @@ import shlex
 
 from tollens.errors import TargetError
 
-FORMS = '"path/file.py::name", "package.module:name" or "command:./program --flag"'
+_FORMS = '"path/file.py::name" or "package.module:name"'
 
 _COMMAND = "command:"
 
@@ -38,5 +38,5 @@ def split_target(text: str) -> tuple[str, str]:
     if not separator:
         place, separator, name = text.rpartition(":")
     if not separator or not place or not name:
-        raise TargetError(f"cannot read the target {text!r}; write {FORMS}")
+        raise TargetError(f"cannot read the target {text!r}; write {_FORMS}")
     return place, name

@@ -18,7 +18,7 @@ import pytest
 import tollens
 from tollens.errors import MechanismError, UsageError
 from tollens.external import conversation
-from tollens.external.child import Launch
+from tollens.external.child import Launch, limits_memory
 from tollens.external.conversation import Manner
 from tollens.external.program import Program, mechanism_of
 from tollens.mechanism import BatchFailed, one_by_one
@@ -73,6 +73,7 @@ def gone(pid: int) -> bool:
     return False
 
 
+linux = pytest.mark.skipif(not limits_memory(), reason="needs prlimit")
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 
 
@@ -161,11 +162,20 @@ class TestSettings:
         output = program(text, cwd=tmp_path, env={"A": "b"}).sample(0, 1, RNG)[0]
         assert output == [os.path.realpath(tmp_path), "yes", "b"]
 
+    @linux
     def test_memory_is_limited(self):
         mechanism = each("x = bytearray(data); say(output=len(x))", memory=2**28)
         assert mechanism.sample(10, 1, RNG) == [10]
         (output,) = mechanism.sample(2**29, 1, RNG)
         assert output == CRASH and "MemoryError" in output.message
+
+    @linux
+    def test_memory_that_cannot_be_limited_so(self, monkeypatch):
+        with pytest.raises(UsageError, match=f"memory cannot be limited to {10**30} bytes"):
+            each("say(output=1)", memory=10**30).sample(0, 1, RNG)
+        monkeypatch.delattr("resource.prlimit")
+        with pytest.raises(UsageError, match="on Linux only"):
+            each("say(output=1)", memory=10**9)
 
     def test_a_seeded_program_repeats_and_can_be_coupled(self):
         text = "rng = random.Random(seed + i); say(output=data + rng.gauss(0, .2))"

@@ -85,7 +85,6 @@ class Child:
                 cwd=launch.cwd,
                 env=launch.variables(),
                 start_new_session=True,
-                preexec_fn=_limit(launch.memory),  # noqa: PLW1509 - it calls setrlimit only
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise UsageError(_not_started(launch, error)) from None
@@ -94,6 +93,8 @@ class Child:
         for number in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(number, False)
         self._finalizer = weakref.finalize(self, _finish, self._process, os.getpid())
+        if launch.memory is not None:
+            _limit_memory(self._process, launch.memory)
         self._poll = select.poll()
         self._poll.register(self._stdout, select.POLLIN)
         self._poll.register(self._stderr, select.POLLIN)
@@ -262,15 +263,28 @@ def _has_exited(process: subprocess.Popen[bytes]) -> bool:
         return True
 
 
-def _limit(memory: int | None) -> Callable[[], None] | None:
-    """What sets the limit of memory in a process that is about to become the program."""
-    if memory is None:
-        return None
+def limits_memory() -> bool:
+    """Whether this system can limit the memory of another process."""
     try:
         import resource
     except ImportError:
-        raise UsageError("memory cannot be limited on this system; leave it out") from None
-    return lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        return False
+    return hasattr(resource, "prlimit")
+
+
+def _limit_memory(process: subprocess.Popen[bytes], memory: int) -> None:
+    """Limit the address space of a process from now on; `UsageError` where that is not allowed.
+
+    From outside, because between fork and exec hardly anything is safe in a process with threads.
+    """
+    import resource
+
+    try:
+        resource.prlimit(process.pid, resource.RLIMIT_AS, (memory, memory))
+    except ProcessLookupError:
+        pass
+    except (OSError, ValueError, OverflowError) as error:
+        raise UsageError(f"memory cannot be limited to {memory} bytes: {error}") from None
 
 
 def _not_started(launch: Launch, error: Exception) -> str:

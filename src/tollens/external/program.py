@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import os
 import secrets
@@ -16,7 +15,7 @@ import numpy as np
 
 from tollens.claim import Claim, parse_claim
 from tollens.errors import MechanismError, UsageError, collect
-from tollens.external.child import GRACE, Child, Ended, Late, Launch
+from tollens.external.child import GRACE, Child, Ended, Late, Launch, limits_memory
 from tollens.external.conversation import Conversation, Manner
 from tollens.external.texts import Texts
 from tollens.mechanism import Batch, BatchFailed, Mechanism
@@ -230,8 +229,8 @@ def findings_of(batch: object, timeout: object, memory: object, start: object) -
         found.append(f"start is {start!r}; it must be a positive number of seconds")
     if memory is not None and (not _is_whole(memory) or memory < 1):  # type: ignore[operator]
         found.append(f"memory is {memory!r}; it must be a whole number of bytes, at least 1")
-    if memory is not None and importlib.util.find_spec("resource") is None:
-        found.append("memory cannot be limited on this system; leave it out")
+    if memory is not None and not limits_memory():
+        found.append("memory can be limited on Linux only; leave it out here")
     return found
 
 
