@@ -55,7 +55,7 @@ class Wealth:
     reached the threshold (None if it did not), `curve` holds (pairs, log wealth) at geometric
     times, `shares` what part of the wealth each kind of bet holds, `digest` a digest of all
     outputs in order, by which two runs are compared, and `level` the part of alpha that these
-    bets were given.
+    bets were given. `outputs` says what was looked at: "exact" with the bits of numbers.
     """
 
     log_e_value: float
@@ -68,6 +68,7 @@ class Wealth:
     level: float = 1.0
     method: str = "projection"
     grade: str = "wager"
+    outputs: str = "numeric"
 
     def refutes(self, alpha: float) -> bool:
         """Whether the wealth reached 1/alpha, which a true claim allows with probability alpha.
@@ -102,6 +103,7 @@ class Wealth:
             "shares": dict(self.shares),
             "digest": self.digest,
             "level": self.level,
+            **({} if self.outputs == "numeric" else {"outputs": self.outputs}),
         }
 
 
@@ -232,6 +234,7 @@ def wealth_from_json(data: object) -> Wealth:
             shares={str(k): number_from_json(v, "share") for k, v in data["shares"].items()},
             digest=str(data["digest"]),
             level=number_from_json(data["level"], "level"),
+            outputs=str(data.get("outputs", "numeric")),
             method=str(data["method"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:

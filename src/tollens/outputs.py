@@ -61,20 +61,22 @@ class Outputs:
 
     `shapes` (n,) are numbers of shapes known to the `Encoder`, `keys` (n,) digests, `numbers`
     (n, d) the numeric leaves. `marks` (n,) says which outputs are in the event that the encoder
-    was given, None where it was given none.
+    was given, None where it was given none. `exact` says that bets may look at the bits of numbers.
     """
 
     shapes: NDArray[np.int64]
     keys: NDArray[np.uint64]
     numbers: NDArray[np.float64]
     marks: NDArray[np.bool_] | None = None
+    exact: bool = False
 
     def __len__(self) -> int:
         return len(self.shapes)
 
     def __getitem__(self, index: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Outputs:
         marks = None if self.marks is None else self.marks[index]
-        return Outputs(self.shapes[index], self.keys[index], self.numbers[index], marks)
+        parts = self.shapes[index], self.keys[index], self.numbers[index]
+        return Outputs(*parts, marks, self.exact)
 
 
 def concatenate(parts: Sequence[Outputs]) -> Outputs:
@@ -87,6 +89,7 @@ def concatenate(parts: Sequence[Outputs]) -> Outputs:
         np.concatenate([part.keys for part in parts]),
         np.concatenate(numbers),
         np.concatenate(marks) if len(marks) == len(parts) else None,
+        all(part.exact for part in parts),
     )
 
 
@@ -108,9 +111,14 @@ class Encoder:
     (True, 'None')
     """
 
-    def __init__(self, event: Callable[[object], bool] | None = None) -> None:
-        """An encoder that marks the outputs for which `event` holds, if one is given."""
-        self._event = event
+    def __init__(
+        self, event: Callable[[object], bool] | None = None, *, exact: bool = False
+    ) -> None:
+        """An encoder that marks the outputs for which `event` holds, if one is given.
+
+        With `exact` its outputs say that the bits of their numbers may be looked at.
+        """
+        self._event, self._exact = event, exact
         self._shapes: dict[int, str] = {}
         self._texts: dict[int, str] = {}
 
@@ -145,7 +153,8 @@ class Encoder:
     def encode(self, outputs: Sequence[object] | NDArray[np.generic]) -> Outputs:
         """Encode a batch: an array whose first axis counts the outputs, or a sequence of them."""
         encoded = self._encode(outputs)
-        return encoded if self._event is None else replace(encoded, marks=self._marks(outputs))
+        marks = None if self._event is None else self._marks(outputs)
+        return replace(encoded, marks=marks, exact=self._exact)
 
     def _marks(self, outputs: Iterable[object]) -> NDArray[np.bool_]:
         """Which outputs are in the event; a run that raised is in none."""

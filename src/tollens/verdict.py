@@ -168,7 +168,9 @@ class Verdict:
             rows.append(("power", self.power_text()))
         rows.append(("pair", self._pair_text()))
         scored = ASSUMPTIONS_OF_SCORES.get(self.evidence.method)
-        whole = "values, types, lengths, exceptions; not the bits of floats"
+        exact = getattr(self.evidence, "outputs", "numeric") == "exact"
+        bits = "and the bits of numbers" if exact else "not the bits of floats"
+        whole = f"values, types, lengths, exceptions; {bits}"
         rows.append(("looked at", whole if scored is None else "the scores, and nothing else"))
         rows.append(("assumed", scored or ASSUMPTIONS))
         rows.append(("reason", self.reason.value))

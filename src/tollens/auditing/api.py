@@ -14,7 +14,7 @@ from tollens.adapters import adapt, promised
 from tollens.auditing import kernel
 from tollens.auditing.bandit import Bandit, stake
 from tollens.auditing.conclude import Circumstances, conclude
-from tollens.auditing.experts import GIVEN_SHARE
+from tollens.auditing.experts import EXACT_SHARE, GIVEN_SHARE
 from tollens.auditing.gamblers import gamblers
 from tollens.auditing.kernel_audit import kernel_setting
 from tollens.auditing.power import fewest_pairs
@@ -38,7 +38,7 @@ _STREAM = Pair(None, None, "the caller's stream")
 _CHOICES = {
     "until": ("refuted", "budget"),
     "method": ("projection", "mmd"),
-    "outputs": ("numeric",),
+    "outputs": ("numeric", "exact"),
     "coupling": ("auto", "independent", "common"),
 }
 
@@ -88,6 +88,10 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     that relation which was refuted again on fresh runs, if the budget leaves enough of them. A
     twentieth of alpha is kept for it; `shrink=False` shows the pair that paid.
 
+    `outputs="exact"` also bets on the bits of numbers (see `tollens.bits`) and on which exact
+    values were seen before; a quarter of the stake goes there. Naive samplers in floating point
+    are refuted by it, even where their values keep the promise.
+
     `witness` is an event that you suspect: a function of an output that says whether it is in it,
     the same for equal outputs. A quarter of the stake is bet on it, so that a rare event need not
     be found first; if it is a wrong guess, the audit is hardly slower.
@@ -112,6 +116,9 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     findings = _setting_findings(alpha, budget, workers, timeout, delta, seed)
     chosen = {"until": until, "method": method, "outputs": outputs, "coupling": coupling}
     findings += _choice_findings(chosen) + _witness_findings(witness, method)
+    if outputs == "exact" and (coupling == "common" or method == "mmd"):
+        other = "coupling='common'" if coupling == "common" else "method='mmd'"
+        findings.append(f"outputs='exact' bets on independent runs: it does not go with {other}")
     prepared: Mechanism | None = None
     relation: Relation | None = None
     made_claim: Claim | None = None
@@ -138,7 +145,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     elif isinstance(claim, str):
         collect(findings, lambda: parse_claim(claim))
     if not findings and made_claim is not None:
-        learned = 1.0 if witness is None else 1.0 - GIVEN_SHARE
+        learned = 1.0 - GIVEN_SHARE * (witness is not None) - EXACT_SHARE * (outputs == "exact")
         first = learned * stake(1, 1 if relation is None else len(relation))
         findings += _hopeless(made_claim, alpha * first, budget, coupling, method)
     if findings or prepared is None or relation is None or made_claim is None:
@@ -155,6 +162,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
         workers=int(workers),
         witness=witness,
         shrink=bool(shrink),
+        exact=outputs == "exact",
     )
     return run_audit(prepared, made_claim, relation, settings, progress=progress, recorder=recorder)
 

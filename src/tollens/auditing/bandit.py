@@ -26,7 +26,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.experts import GIVEN_SHARE
 from tollens.auditing.notes import Constant, Notes
 from tollens.auditing.product import Ratio, pairs_a_round
 from tollens.auditing.sequential import Gambler
@@ -80,13 +79,17 @@ class Bandit:
         relation: Relation,
         gambler: Callable[[Encoder, float], Gambler],
         witness: Callable[[object], bool] | None = None,
+        *,
+        exact: bool = False,
     ) -> None:
         """`gambler` makes a gambler that shares an encoder, with a share of the wealth.
 
         `witness` is an event that was given beforehand; the encoder marks outputs by it.
+        With `exact` they say that the bits of their numbers may be looked at.
         """
         self.relation = relation
-        self.encoder = Encoder(witness)
+        self.exact = exact
+        self.encoder = Encoder(witness, exact=exact)
         self.notes = Notes()
         self.pairs = 0
         self.crossed_at: int | None = None
@@ -248,7 +251,7 @@ class Bandit:
         """
         best = self._best
         place = self._staked.index(best) if best in self._staked else len(self._staked)
-        learned = 1.0 - GIVEN_SHARE * self._gamblers[best].has_given
+        learned = self._gamblers[best].learned_share
         return self._gamblers[best].pairs, learned * stake(place + 1, len(self.relation))
 
     @property
@@ -287,4 +290,5 @@ class Bandit:
             digest=self.notes.digest,
             level=self.alpha,
             method=self.method,
+            outputs="exact" if self.exact else "numeric",
         )

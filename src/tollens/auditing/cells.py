@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.score import Score
+from tollens.auditing.score import Score, rows_of
 from tollens.outputs import Encoder, Outputs
 
 Array = NDArray[np.float64]
@@ -68,7 +68,7 @@ class Cells:
     def values(self, outputs: Outputs) -> Array:
         """The number that is cut at `cuts`: the output itself or its learned score."""
         if self.score is not None:
-            return self.score(outputs.numbers)
+            return self.score(rows_of(outputs, exact=self.score.exact))
         if outputs.numbers.shape[1] == 0:
             return np.zeros(len(outputs))
         return np.ascontiguousarray(outputs.numbers[:, 0])
@@ -120,6 +120,60 @@ class Marked(Cells):
     def describe(self, chosen: NDArray[np.bool_], encoder: Encoder) -> str:
         """The event, or that an output is outside of it."""
         return self.text if chosen[1] else f"not ({self.text})"
+
+
+@dataclass(frozen=True)
+class Seen(Cells):
+    """Four cells: outputs whose exact value was seen before on neither side, x, x' or both.
+
+    Where only some values are possible, as on the lattice of a sampler in floating point, those
+    of one input may hardly ever occur under the other.
+    """
+
+    keys_x: NDArray[np.uint64]
+    keys_y: NDArray[np.uint64]
+
+    @staticmethod
+    def of(x: NDArray[np.uint64], y: NDArray[np.uint64]) -> Seen:
+        """The cells of past keys."""
+        none = np.zeros(0)
+        parts = none, none.astype(np.int64), none.astype(np.uint64)
+        return Seen(-1, None, *parts, np.unique(x), np.unique(y))
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return 4
+
+    def index(self, outputs: Outputs, values: Array | None = None) -> Index:
+        """1 where the value was seen on x, and 2 more where it was seen on x'."""
+        in_x, in_y = _among(outputs.keys, self.keys_x), _among(outputs.keys, self.keys_y)
+        return np.asarray(in_x + 2 * in_y)
+
+    def left_out(self, x: NDArray[np.uint64], y: NDArray[np.uint64]) -> tuple[Index, Index]:
+        """The cells of the past outputs themselves, each as if it had not been seen."""
+        return (
+            _among(x, _repeated(x)) + 2 * _among(x, self.keys_y),
+            _among(y, self.keys_x) + 2 * _among(y, _repeated(y)),
+        )
+
+    def describe(self, chosen: NDArray[np.bool_], encoder: Encoder) -> str:
+        """The event in words."""
+        names = ("on neither", "on x only", "on x' only", "on both")
+        picked = [name for name, one in zip(names, chosen.tolist(), strict=True) if one]
+        return f"the exact value was seen before {' or '.join(picked) or 'never'}"
+
+
+def _among(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> Index:
+    if not len(known):
+        return np.zeros(len(keys), dtype=np.intp)
+    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.asarray(known[at] == keys, dtype=np.intp)
+
+
+def _repeated(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    found, counts = np.unique(keys, return_counts=True)
+    return found[counts > 1]
 
 
 def _interval_texts(chosen: NDArray[np.bool_], cuts: Array, name: str) -> list[str]:

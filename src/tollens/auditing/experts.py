@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tollens.auditing.cells import (
     Cells,
     Marked,
+    Seen,
     edge_cuts,
     frequent_keys,
     quantile_cuts,
@@ -82,6 +83,19 @@ GIVEN = ("given event", "given event, steady")
 
 GIVEN_SHARE = 1 / 4
 """The share of the starting wealth that those two then have together."""
+
+EXACT_TABLE = (
+    Slot("bits", "bits", "quantiles", 4, True, instead="seen before"),
+    Slot("calibrated bits", "bits", "calibrated", 0, instead="seen before"),
+    Slot("seen before", "value", "seen", 0),
+)
+"""More gamblers, where bets may look at the bits of numbers."""
+
+EXACT = tuple(slot.name for slot in EXACT_TABLE)
+"""Their names."""
+
+EXACT_SHARE = 1 / 4
+"""The share of the starting wealth that they then have together."""
 
 SMOOTHING = 0.5
 """Added to the count of each cell (Krichevsky, Trofimov 1981)."""
@@ -195,8 +209,9 @@ def fit_experts(
     """Learn cells from the past pairs, for each slot; `pull` is that of the steady ones.
 
     `given` are the words of an event that was given beforehand, which outputs are marked by; it
-    has the slots of `GIVEN`.
+    has the slots of `GIVEN`. Where outputs are exact those of `EXACT` come before them.
     """
+    table = (*TABLE, *EXACT_TABLE) if x.exact and y.exact else TABLE
     main, shapes, in_x, in_y = seen.main, seen.shapes, seen.in_x, seen.in_y
     keys = np.concatenate([x.keys, y.keys])
     views: list[View] = []
@@ -225,6 +240,9 @@ def fit_experts(
             return None
         pooled = np.concatenate([lens.x[in_x], lens.y[in_y]])
         own = pull if slot.steady else 0.0
+        if slot.cells == "seen":
+            views.append(_seen_before(x, y))
+            return len(views) - 1
         if slot.cells == "quantiles":
             return add(lens, quantile_cuts(pooled, int(slot.size)), none, Counted(SMOOTHING), own)
         if slot.cells == "tails":
@@ -246,20 +264,30 @@ def fit_experts(
             else None
         )
 
-    found = {slot.name: view_of(slot) for slot in TABLE}
-    instead = {slot.name: slot.instead for slot in TABLE}
+    found = {slot.name: view_of(slot) for slot in table}
+    instead = {slot.name: slot.instead for slot in table}
 
     def resolved(name: str) -> int:
         view = found[name]
         return resolved(instead[name]) if view is None else view
 
-    slots = [resolved(name) for name in SLOTS]
+    slots = [resolved(slot.name) for slot in table]
     for own in () if given is None else (0.0, pull):
         cells = Marked.of(given or "")
         counts = (np.bincount(cells.index(side), minlength=2).astype(np.float64) for side in (x, y))
         slots.append(len(views))
         views.append(View(cells, Counted(SMOOTHING), own, *counts))
     return Experts(tuple(views), np.array(slots, dtype=np.intp))
+
+
+def _seen_before(x: Outputs, y: Outputs) -> View:
+    """The view on which values were seen before, counted as if each run were new."""
+    cells = Seen.of(x.keys, y.keys)
+    counts = (
+        np.bincount(cell, minlength=cells.size).astype(np.float64)
+        for cell in cells.left_out(x.keys, y.keys)
+    )
+    return View(cells, Counted(SMOOTHING), 0.0, *counts)
 
 
 def _canonical(cells: Index) -> Index:

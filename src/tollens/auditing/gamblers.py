@@ -21,11 +21,12 @@ def gamblers(
     budget: int,
     unequal: bool,
     given: str | None = None,
+    exact: bool = False,
 ) -> Callable[[Encoder, float], Gambler]:
     """A function from an encoder and a share of the wealth to a new gambler against the claim.
 
     `level` is the part of alpha that all of them may spend together; `given` are the words of an
-    event that was given beforehand.
+    event that was given beforehand; with `exact` bets may look at the bits of numbers.
 
     >>> from tollens.claim import pure
     >>> make = gamblers(pure(1), level=0.05, delta=None, seed=0, method="projection",
@@ -40,5 +41,5 @@ def gamblers(
         )
     return lambda encoder, share: Gambler(
         claim, alpha=level, delta=delta, seed=seed, coupling=coupling, encoder=encoder,
-        share=share, unequal=unequal, given=given,
+        share=share, unequal=unequal, given=given, exact=exact,
     )  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.auditing.cells import main_shape
-from tollens.auditing.score import Score, fit_scores
+from tollens.auditing.score import Fitted, Score, fit_bits, fit_scores, rows_of
 from tollens.outputs import Outputs
 
 Array = NDArray[np.float64]
@@ -58,10 +58,20 @@ def fit_lenses(x: Outputs, y: Outputs, rng: np.random.Generator, *, quick: bool 
         fitted = fit_scores(_columns(x, in_x, width), _columns(y, in_y, width), rng, quick=quick)
         for kind, name in (("linear", "value"), ("single", "single"), ("boosted", "boosted")):
             if kind in fitted:
-                scores_x, scores_y = np.zeros(len(x)), np.zeros(len(y))
-                scores_x[in_x], scores_y[in_y] = fitted[kind].x, fitted[kind].y
-                lenses[name] = Lens(fitted[kind].score, scores_x, scores_y)
+                lenses[name] = _lens(fitted[kind], in_x, in_y)
+    if x.exact and width >= 1:
+        rows_x, rows_y = rows_of(x[in_x], exact=True), rows_of(y[in_y], exact=True)
+        bits = fit_bits(rows_x, rows_y, rng)
+        if bits is not None:
+            lenses["bits"] = _lens(bits, in_x, in_y)
     return Lenses(main, shapes, in_x, in_y, lenses)
+
+
+def _lens(fitted: Fitted, in_x: Bools, in_y: Bools) -> Lens:
+    """The lens of a score that was fitted to the runs of the main shape."""
+    scores_x, scores_y = np.zeros(len(in_x)), np.zeros(len(in_y))
+    scores_x[in_x], scores_y[in_y] = fitted.x, fitted.y
+    return Lens(fitted.score, scores_x, scores_y)
 
 
 def _columns(outputs: Outputs, rows: Bools, width: int) -> Array:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from tollens.auditing.cells import frequent_keys, shape_text
 from tollens.auditing.lenses import Lenses
-from tollens.auditing.score import Score
+from tollens.auditing.score import Score, rows_of
 from tollens.claim import Promise
 from tollens.outputs import Encoder, Outputs
 
@@ -117,7 +117,7 @@ class Thresholds:
 
     def _values(self, outputs: Outputs) -> Array:
         if self.score is not None:
-            return self.score(outputs.numbers)
+            return self.score(rows_of(outputs, exact=self.score.exact))
         if outputs.numbers.shape[1] == 0:
             return np.zeros(len(outputs))
         return np.asarray(outputs.numbers[:, 0])

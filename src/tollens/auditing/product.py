@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.auditing.cells import Marked
-from tollens.auditing.experts import GIVEN, GIVEN_SHARE, SLOTS, Experts, bets, fit_experts
+from tollens.auditing.experts import (
+    EXACT,
+    EXACT_SHARE,
+    GIVEN,
+    GIVEN_SHARE,
+    SLOTS,
+    Experts,
+    bets,
+    fit_experts,
+)
 from tollens.auditing.lenses import Lenses
 from tollens.claim import Promise
 from tollens.outputs import Outputs
@@ -52,13 +61,18 @@ class ProductBets:
         pull: float,
         unequal: bool = False,
         given: str | None = None,
+        exact: bool = False,
     ) -> None:
         """`unequal` allows rounds of unequal numbers of runs, where they gain more.
 
-        `given` are the words of an event that was given beforehand.
+        `given` are the words of an event that was given beforehand; `exact` says that bets may
+        look at the bits of numbers.
         """
         self.promises = tuple(promises)
-        self.slots = SLOTS if given is None else (*SLOTS, *GIVEN)
+        extra = [(EXACT, EXACT_SHARE)] if exact else []
+        extra += [] if given is None else [(GIVEN, GIVEN_SHARE)]
+        self._extra = tuple(extra)
+        self.slots = (*SLOTS, *(name for names, _ in extra for name in names))
         self._given = given
         self.ratio: Ratio = (1, 1)
         self._unequal = unequal
@@ -76,13 +90,18 @@ class ProductBets:
         Those of `SLOTS` have equal shares. They depend on what was learned last, and are read
         before the first bet.
         """
-        given = 0.0 if self._given is None else GIVEN_SHARE
         favourite = FAVOURITE if self._several else 0.0
-        shares = np.full(len(self.slots), (1 - favourite - given) / len(SLOTS))
-        shares[len(SLOTS) :] = given / len(GIVEN)
+        main = 1 - favourite - sum(share for _, share in self._extra)
+        parts = [(SLOTS, main), *self._extra]
+        shares = np.concatenate([np.full(len(names), part / len(names)) for names, part in parts])
         by_promise = np.repeat(shares / len(self.promises), len(self.promises))
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.append(by_promise, favourite)))
+
+    @property
+    def learned_share(self) -> float:
+        """The starting share of `SLOTS`, with the favourite's."""
+        return 1.0 - sum(share for _, share in self._extra)
 
     @property
     def ready(self) -> bool:
@@ -92,7 +111,7 @@ class ProductBets:
     def learn(self, x: Outputs, y: Outputs, seen: Lenses) -> None:
         """Learn cells and their counts from all past pairs."""
         self.experts = fit_experts(x, y, seen, pull=self._pull, given=self._given)
-        self._several = len(seen.lenses) > 1
+        self._several = len(seen.lenses.keys() - {"bits"}) > 1
 
     def cells(self, x: Outputs, y: Outputs) -> tuple[list[Index], list[Index]]:
         """The cells of both sides in each view."""

@@ -91,7 +91,8 @@ def rescore(text: str) -> Verdict:
             [str(name) for name in data["shapes"]],
             {int(key): str(value) for key, value in data["texts"].items()},
         )
-        x, y = _from_json(data["x"]), _from_json(data["x_prime"])
+        exact = evidence.outputs == "exact"
+        x, y = (replace(_from_json(data[side]), exact=exact) for side in ("x", "x_prime"))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise UsageError(f"evidence: the recorded outputs cannot be read ({error!r})") from None
     if given is not None and (x.marks is None or y.marks is None):
@@ -143,8 +144,10 @@ def _bandit(
         recorded.claim, level=evidence.level, delta=recorded.delta,
         seed=recorded.seed or 0, method=evidence.method, coupling=_coupling(coupling),
         budget=whole_from_json(budget, "budget"), unequal=unequal is True, given=given,
+        exact=evidence.outputs == "exact",
     )  # fmt: skip
-    return Bandit(Relation("recorded", inputs, lambda _: recorded.neighbours), made)
+    relation = Relation("recorded", inputs, lambda _: recorded.neighbours)
+    return Bandit(relation, made, exact=evidence.outputs == "exact")
 
 
 def _coupling(value: object) -> str:

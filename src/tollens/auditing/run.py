@@ -69,6 +69,7 @@ class Settings(NamedTuple):
     workers: int
     witness: Callable[[object], bool] | None = None
     shrink: bool = True
+    exact: bool = False
 
     @property
     def given(self) -> str | None:
@@ -185,9 +186,9 @@ class _Play:
             self._claim, level=level, delta=settings.delta, seed=settings.seed,
             method=settings.method,
             coupling=settings.coupling if self._mechanism.takes_rng else "independent",
-            budget=settings.budget, unequal=True, given=settings.given,
+            budget=settings.budget, unequal=True, given=settings.given, exact=settings.exact,
         )  # fmt: skip
-        return Bandit(relation, make, settings.witness)
+        return Bandit(relation, make, settings.witness, exact=settings.exact)
 
     def on(
         self,

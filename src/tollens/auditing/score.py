@@ -10,14 +10,16 @@ overfitting.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tollens.auditing.threads import one_thread
+from tollens.bits import LOOKED_AT, NAMES, bits_of, name_of
+from tollens.outputs import Outputs
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
@@ -49,6 +51,10 @@ class Score(Protocol):
 
     def __call__(self, numbers: Array) -> Array:
         """The score of each row."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the bits of the numbers stand before them in a row."""
 
     def describe(self) -> str:
         """The score in words."""
@@ -88,6 +94,7 @@ class LinearScore:
 
     frame: Frame
     weights: Array
+    exact: bool = False
 
     def __call__(self, numbers: Array) -> Array:
         """The score of each row of numbers, shape (n,)."""
@@ -116,6 +123,7 @@ class SingleScore:
     column: int
     distance: bool
     sign: float
+    exact: bool = False
 
     def __call__(self, numbers: Array) -> Array:
         """The score of each row of numbers, shape (n,)."""
@@ -141,6 +149,7 @@ class BoostedScore:
     frame: Frame
     model: HistGradientBoostingClassifier
     about: str
+    exact: bool = False
 
     def __call__(self, numbers: Array) -> Array:
         """The score of each row of numbers, shape (n,)."""
@@ -168,12 +177,17 @@ Fit = Callable[[Frame, Array, Array], Score | None]
 
 
 def fit_scores(
-    x: Array, y: Array, rng: np.random.Generator, *, quick: bool = False
+    x: Array,
+    y: Array,
+    rng: np.random.Generator,
+    *,
+    quick: bool = False,
+    kinds: Mapping[str, Fit] | None = None,
 ) -> dict[str, Fitted]:
     """Fit each kind of score to tell rows of `x` (n, d) from rows of `y` (m, d).
 
-    Keys are those of `KINDS`; a kind is missing where it cannot be fitted. `quick` leaves out the
-    boosted trees and halves the past instead of cutting it into five folds.
+    Keys are those of `kinds` (by default `KINDS`); a kind is missing where it cannot be fitted.
+    `quick` leaves out the boosted trees and halves the past instead of cutting it into five folds.
     """
     kept_x, kept_y = x[-MAX_TRAINING:], y[-MAX_TRAINING:]
     if min(len(x), len(y)) < 2:
@@ -185,13 +199,38 @@ def fit_scores(
     folds = _QUICK_FOLDS if quick else _FOLDS
     fold = rng.permuted(np.arange(len(labels)) % min(folds, len(labels)))
     found = {}
-    for name, fit in KINDS.items():
+    for name, fit in (KINDS if kinds is None else kinds).items():
         if quick and name == "boosted":
             continue
         fitted = _cross_fitted(fit, frame, rows, labels, fold, (x, y), len(kept_x))
         if fitted is not None:
             found[name] = fitted
     return found
+
+
+def rows_of(outputs: Outputs, *, exact: bool) -> Array:
+    """What a score looks at, (n, d): the numbers, or their bits and then the numbers."""
+    if not exact:
+        return outputs.numbers
+    width = outputs.numbers.shape[1]
+    missing = max(0, LOOKED_AT - width)
+    padded = np.pad(outputs.numbers, ((0, 0), (0, missing)), constant_values=np.nan)
+    return np.concatenate([bits_of(padded), outputs.numbers], axis=1)
+
+
+def fit_bits(x: Array, y: Array, rng: np.random.Generator) -> Fitted | None:
+    """Boosted trees that tell rows of `rows_of` with the bits apart; None where none can be."""
+
+    def fit(frame: Frame, rows: Array, labels: Array) -> Score | None:
+        made = fit_boosted(frame, rows, labels, name=_bits_or_number)
+        return None if made is None else replace(made, exact=True)
+
+    return fit_scores(x, y, rng, kinds={"bits": fit}).get("bits")
+
+
+def _bits_or_number(column: int) -> str:
+    bits = LOOKED_AT * len(NAMES)
+    return name_of(column) if column < bits else f"output[{column - bits}]"
 
 
 def _cross_fitted(
@@ -280,8 +319,13 @@ def fit_single(frame: Frame, rows: Array, labels: Array) -> SingleScore | None:
     return SingleScore(frame, best % d, best >= d, float(np.sign(gap[best])))
 
 
-def fit_boosted(frame: Frame, rows: Array, labels: Array) -> BoostedScore | None:
-    """A few small trees, each fitted to what those before it left over (Friedman 2001)."""
+def fit_boosted(
+    frame: Frame, rows: Array, labels: Array, *, name: Callable[[int], str] = "output[{}]".format
+) -> BoostedScore | None:
+    """A few small trees, each fitted to what those before it left over (Friedman 2001).
+
+    `name` says what a column is.
+    """
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     every = -(-rows.size // MOST_FOR_TREES)
@@ -295,10 +339,10 @@ def fit_boosted(frame: Frame, rows: Array, labels: Array) -> BoostedScore | None
     with one_thread():
         model.fit(rows, labels)
         odds = model.decision_function(rows)
-    return BoostedScore(frame, model, _summary(frame, rows, odds))
+    return BoostedScore(frame, model, _summary(frame, rows, odds, name))
 
 
-def _summary(frame: Frame, rows: Array, odds: Array) -> str:
+def _summary(frame: Frame, rows: Array, odds: Array, name: Callable[[int], str]) -> str:
     """The ends of a score in words: the conditions of a small tree fitted to it."""
     from sklearn.tree import DecisionTreeRegressor
 
@@ -313,8 +357,8 @@ def _summary(frame: Frame, rows: Array, odds: Array) -> str:
             leaves.append((float(tree.value[node].ravel()[0]), " and ".join(conditions)))
             return
         cut = frame.center[feature] + frame.scale[feature] * float(tree.threshold[node])
-        walk(int(tree.children_left[node]), [*conditions, f"output[{feature}] <= {cut:.4g}"])
-        walk(int(tree.children_right[node]), [*conditions, f"output[{feature}] > {cut:.4g}"])
+        walk(int(tree.children_left[node]), [*conditions, f"{name(feature)} <= {cut:.4g}"])
+        walk(int(tree.children_right[node]), [*conditions, f"{name(feature)} > {cut:.4g}"])
 
     walk(0, [])
     if len(leaves) < 2:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.experts import SLOTS, pull_of
+from tollens.auditing.experts import pull_of
 from tollens.auditing.leak import LeakBound
 from tollens.auditing.lenses import fit_lenses
 from tollens.auditing.notes import Constant, Notes
@@ -94,25 +94,28 @@ class Gambler:
         share: float = 1.0,
         unequal: bool = False,
         given: str | None = None,
+        exact: bool = False,
     ) -> None:
         """A gambler with `share` of the starting wealth; one without any only looks.
 
         `unequal` allows rounds of unequal numbers of runs. `given` are the words of an event that
-        was given beforehand, by which the encoder marks outputs.
+        was given beforehand, by which the encoder marks outputs. With `exact` bets may look at the
+        bits of numbers.
         """
         self.claim = claim
         self.alpha = alpha
         self.coupling = coupling
         self.promises = claim.promises()
-        self.encoder = Encoder() if encoder is None else encoder
+        self.encoder = Encoder(exact=exact) if encoder is None else encoder
         self.pairs = 0
         self.coupled_pairs = 0
         self.next_coupled = coupling != "independent"
         own = claim.leak_delta
         self.delta = delta if delta is not None else own if own is not None else DEFAULT_DELTA
         self.product = ProductBets(
-            self.promises, pull=pull_of(claim.support(1.0, 1.0)), unequal=unequal, given=given
-        )
+            self.promises, pull=pull_of(claim.support(1.0, 1.0)), unequal=unequal,
+            given=given, exact=exact,
+        )  # fmt: skip
         self.linear = LinearBets(self.promises)
         self.bankroll = Bankroll(
             self.product.log_weights,
@@ -244,9 +247,9 @@ class Gambler:
             )
 
     @property
-    def has_given(self) -> bool:
-        """Whether an event was given beforehand, on which a part of the wealth is bet."""
-        return len(self.product.slots) > len(SLOTS)
+    def learned_share(self) -> float:
+        """The part of the wealth of the bets of `SLOTS`, which are always there."""
+        return self.product.learned_share
 
     @property
     def bets_are_new(self) -> bool:
