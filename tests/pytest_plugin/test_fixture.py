@@ -61,11 +61,12 @@ def test_the_command_to_paste_makes_the_same_audit_again(run):
     result = run(
         """
         def test_broken(dp):
-            dp.audit(broken, "epsilon=1", neighbours=ROWS)
+            dp.audit(broken, "epsilon=1", neighbours=ROWS, coupling="independent")
         """
     )
     words = shlex.split(line(result, "           tollens"))
     assert words[:2] == ["audit", "counts.py::broken"]
+    assert words[words.index("--coupling") + 1] == "independent"
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 1
     assert line(result, "evidence") in " ".join(done.output.split())

@@ -52,7 +52,7 @@ def safe_name(test: str) -> str:
     """A name that every file system takes, and that only this test has.
 
     >>> safe_name("tests/test_counts.py::test_count[a/b]")
-    'tests-test_counts.py-test_count-a-b-b2d3d2e7'
+    'tests-test_counts.py-test_count-a-b-ba779232'
     """
     digest = hashlib.blake2b(test.encode("utf-8", "replace"), digest_size=4).hexdigest()
     plain = re.sub(r"[^A-Za-z0-9_.]+", "-", test).strip("-.")

@@ -11,6 +11,7 @@ from tollens.errors import UsageError
 from tollens.labelled import rows_text
 from tollens.pytest_plugin.places import test_text
 from tollens.serial import data_to_json
+from tollens.settings import KEYS
 
 if TYPE_CHECKING:
     import pytest
@@ -56,6 +57,8 @@ def _command_line(verdict: Verdict, asked: Question) -> str | None:
     words = ["tollens", verb, asked.target, "--claim", str(verdict.claim)]
     words += ["--x", x, "--x-prime", x_prime]
     if not verdict.exact:
-        words += ["--alpha", f"{verdict.alpha!r}", "--budget", str(asked.settings["budget"])]
-        words += ["--seed", str(verdict.seed)]
+        given = {**asked.settings, "alpha": verdict.alpha, "seed": verdict.seed}
+        for name, key in KEYS.items():
+            if name in given and given[name] != key.default:
+                words += [f"--{name}", str(given[name])]
     return shlex.join(words)
