@@ -25,8 +25,8 @@ from tollens.sampling import Batch, Runs, open_runs
 from tollens.streams import EvidenceStream, Side
 from tollens.verdict import Verdict
 
-LONGEST_BLOCK = 64
-"""Pairs drawn at a time from a mechanism that makes one output a call."""
+LONGEST_BLOCK = 128
+"""Pairs drawn at a time from a mechanism that makes one output a call, with any workers."""
 
 LONGEST_BATCH = 16_384
 """Pairs drawn at a time from a batched mechanism."""
@@ -200,9 +200,7 @@ class _Play:
         recorder: Recorder | None = None,
     ) -> None:
         """Draw the runs that the standing bets score, score them, bet again, until decided."""
-        longest = (
-            LONGEST_BATCH if self._mechanism.vectorised else LONGEST_BLOCK * self._settings.workers
-        )
+        longest = LONGEST_BATCH if self._mechanism.vectorised else LONGEST_BLOCK
         while not _decided(gambler, until):
             pairs = min(gambler.until_next_bet(), budget - gambler.pairs, longest)
             rounds = pairs // pairs_a_round(gambler.next_ratio)
