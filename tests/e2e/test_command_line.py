@@ -1,6 +1,7 @@
 """The commands as a user runs them: exit codes, streams, documents, interruption, replay."""
 
 import json
+import re
 import os
 import signal
 import subprocess
@@ -233,14 +234,16 @@ def test_a_relation_as_a_text_is_searched_for_the_pair_that_leaks(tmp_path):
     done = run("audit", target("weak_middle"), *arguments, "--evidence", str(evidence))
     text = " ".join(done.stdout.split())
     assert done.returncode == 1
-    assert "queries, pair" in text
+    assert re.search("queries, (shrunk from )?pair", text)
     assert "pairs of inputs were run" in text
     verdict = json.loads(evidence.read_text())["verdict"]
     x, x_prime = verdict["neighbours"]["x"], verdict["neighbours"]["x_prime"]
     assert [i for i in range(3) if x[i] != x_prime[i]] == [1]
     again = run("audit", str(evidence))
     assert again.returncode == 1
-    assert again.stdout == done.stdout
+    told = [line for line in done.stdout.splitlines() if line.startswith("evidence")]
+    assert told == [line for line in again.stdout.splitlines() if line.startswith("evidence")]
+    assert "that paid" in again.stdout
     sound = run("audit", target("even_answers"), *arguments, "--budget", "1500")
     assert sound.returncode == 0
     assert "of 15 pairs of inputs were run" in " ".join(sound.stdout.split())

@@ -216,12 +216,10 @@ class Bandit:
 
     @property
     def _best(self) -> int:
-        """The inputs that paid; before that, those that are richest or else look best."""
+        """The inputs that paid; before that, those that were run most, the first of them."""
         if self._winner is not None:
             return self._winner
-        if self._staked:
-            return self._by_wealth()[0]
-        return int(np.argmax(self._growth))
+        return int(np.argmax([gambler.pairs for gambler in self._gamblers]))
 
     def _by_wealth(self) -> list[int]:
         """The staked inputs, the richest first."""
@@ -230,7 +228,7 @@ class Bandit:
 
     @property
     def best_pair(self) -> Pair:
-        """The inputs that paid, or that have the most evidence so far."""
+        """The inputs that paid, or that were run most so far."""
         return self._inputs[self._best]
 
     @property

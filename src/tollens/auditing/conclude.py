@@ -111,7 +111,7 @@ def _notes(gambler: Bandit, about: Circumstances, reason: Reason) -> list[str]:
     if about.raised is not None:
         notes.append(f"some runs raised an exception, the last one {about.raised}")
     if len(gambler.relation) > 1:
-        shown = "that paid" if reason is Reason.WEALTH_REACHED else "with the most evidence"
+        shown = "that paid" if gambler.refuted else "that was run most"
         which = f"the one shown is the one {shown}"
         if about.shrunk is not None and about.shrunk.pair.relation != about.pair.relation:
             which = f"the one {shown} was {about.pair.relation}"

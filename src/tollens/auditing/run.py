@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -144,29 +145,26 @@ def _run(
                 smaller = play.smaller(gambler, runs, kept, show)
     except KeyboardInterrupt:
         play.drawn.interrupted = True
-    verdict = conclude(
-        gambler,
-        Circumstances(
-            mechanism=mechanism.name,
-            pair=gambler.best_pair,
-            alpha=settings.alpha,
-            seed=settings.seed,
-            replayable=mechanism.takes_rng,
-            seconds=time.perf_counter() - started,
-            runs=play.drawn.runs,
-            interrupted=play.drawn.interrupted,
-            until_refuted=settings.until == "refuted",
-            raised=play.drawn.raised,
-            packages=mechanism.packages,
-            installed=mechanism.installed() if mechanism.installed else None,
-            notes=notes,
-            shrunk=smaller,
-        ),
+    about = Circumstances(
+        mechanism=mechanism.name,
+        pair=gambler.best_pair,
+        alpha=settings.alpha,
+        seed=settings.seed,
+        replayable=mechanism.takes_rng,
+        seconds=time.perf_counter() - started,
+        runs=play.drawn.runs,
+        interrupted=play.drawn.interrupted,
+        until_refuted=settings.until == "refuted",
+        raised=play.drawn.raised,
+        packages=mechanism.packages,
+        installed=mechanism.installed() if mechanism.installed else None,
+        notes=notes,
     )
-    if recorder is not None:
+    verdict = conclude(gambler, replace(about, shrunk=smaller))
+    if recorder is not None:  # the file holds the runs that refuted, not those of smaller pairs
         recorder.coupling, recorder.budget = gambler.coupling, settings.budget
         recorder.inputs, recorder.unequal, recorder.given = len(relation), True, settings.given
-        recorder.finish(verdict, gambler.encoder)
+        recorder.finish(conclude(gambler, about), gambler.encoder)
     if play.drawn.interrupted:
         raise Interrupted(verdict)
     return verdict
