@@ -62,6 +62,8 @@ class Outputs:
     `shapes` (n,) are numbers of shapes known to the `Encoder`, `keys` (n,) digests, `numbers`
     (n, d) the numeric leaves. `marks` (n,) says which outputs are in the event that the encoder
     was given, None where it was given none. `exact` says that bets may look at the bits of numbers.
+    `draws` (n,) numbers the draws of randomness: runs of both sides with the same number shared
+    theirs. None where none did.
     """
 
     shapes: NDArray[np.int64]
@@ -69,6 +71,7 @@ class Outputs:
     numbers: NDArray[np.float64]
     marks: NDArray[np.bool_] | None = None
     exact: bool = False
+    draws: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.shapes)
@@ -76,7 +79,8 @@ class Outputs:
     def __getitem__(self, index: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Outputs:
         marks = None if self.marks is None else self.marks[index]
         parts = self.shapes[index], self.keys[index], self.numbers[index]
-        return Outputs(*parts, marks, self.exact)
+        draws = None if self.draws is None else self.draws[index]
+        return Outputs(*parts, marks, self.exact, draws)
 
 
 def concatenate(parts: Sequence[Outputs]) -> Outputs:
@@ -84,12 +88,14 @@ def concatenate(parts: Sequence[Outputs]) -> Outputs:
     width = max(part.numbers.shape[1] for part in parts)
     numbers = [_widen(part.numbers, width) for part in parts]
     marks = [part.marks for part in parts if part.marks is not None]
+    draws = [part.draws for part in parts if part.draws is not None]
     return Outputs(
         np.concatenate([part.shapes for part in parts]),
         np.concatenate([part.keys for part in parts]),
         np.concatenate(numbers),
         np.concatenate(marks) if len(marks) == len(parts) else None,
         all(part.exact for part in parts),
+        np.concatenate(draws) if len(draws) == len(parts) else None,
     )
 
 

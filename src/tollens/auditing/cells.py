@@ -150,12 +150,19 @@ class Seen(Cells):
         in_x, in_y = _among(outputs.keys, self.keys_x), _among(outputs.keys, self.keys_y)
         return np.asarray(in_x + 2 * in_y)
 
-    def left_out(self, x: NDArray[np.uint64], y: NDArray[np.uint64]) -> tuple[Index, Index]:
-        """The cells of the past outputs themselves, each as if it had not been seen."""
-        return (
-            _among(x, _repeated(x)) + 2 * _among(x, self.keys_y),
-            _among(y, self.keys_x) + 2 * _among(y, _repeated(y)),
-        )
+    def left_out(self, x: Outputs, y: Outputs) -> tuple[Index, Index]:
+        """The cells of the past outputs themselves, each as if it had not been seen.
+
+        Nor the run of the other side that shared its draws.
+        """
+        other_x, other_y = (np.zeros(len(side), dtype=np.intp) for side in (x, y))
+        if x.draws is not None and y.draws is not None:
+            _, at_x, at_y = np.intersect1d(x.draws, y.draws, return_indices=True)
+            same = x.keys[at_x] == y.keys[at_y]
+            other_x[at_x[same]] = other_y[at_y[same]] = 1
+        in_x = _times(x.keys, x.keys) > 1, _times(y.keys, x.keys) > other_y
+        in_y = _times(x.keys, y.keys) > other_x, _times(y.keys, y.keys) > 1
+        return in_x[0] + 2 * in_y[0], in_x[1] + 2 * in_y[1]
 
     def describe(self, chosen: NDArray[np.bool_], encoder: Encoder) -> str:
         """The event in words."""
@@ -171,9 +178,13 @@ def _among(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> Index:
     return np.asarray(known[at] == keys, dtype=np.intp)
 
 
-def _repeated(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    found, counts = np.unique(keys, return_counts=True)
-    return found[counts > 1]
+def _times(keys: NDArray[np.uint64], known: NDArray[np.uint64]) -> Index:
+    """How often each key is among those known."""
+    found, counts = np.unique(known, return_counts=True)
+    if not len(found):
+        return np.zeros(len(keys), dtype=np.intp)
+    at = np.minimum(np.searchsorted(found, keys), len(found) - 1)
+    return np.where(found[at] == keys, counts[at], 0)
 
 
 def _interval_texts(chosen: NDArray[np.bool_], cuts: Array, name: str) -> list[str]:

@@ -284,8 +284,7 @@ def _seen_before(x: Outputs, y: Outputs) -> View:
     """The view on which values were seen before, counted as if each run were new."""
     cells = Seen.of(x.keys, y.keys)
     counts = (
-        np.bincount(cell, minlength=cells.size).astype(np.float64)
-        for cell in cells.left_out(x.keys, y.keys)
+        np.bincount(cell, minlength=cells.size).astype(np.float64) for cell in cells.left_out(x, y)
     )
     return View(cells, Counted(SMOOTHING), 0.0, *counts)
 

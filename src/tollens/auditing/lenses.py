@@ -49,19 +49,21 @@ def fit_lenses(x: Outputs, y: Outputs, rng: np.random.Generator, *, quick: bool 
     main, shapes = main_shape([x, y])
     in_x, in_y = x.shapes == main, y.shapes == main
     width = _used_width([x.numbers[in_x], y.numbers[in_y]])
+    draws = None if x.draws is None or y.draws is None else (x.draws[in_x], y.draws[in_y])
     values_x, values_y = np.zeros(len(x)), np.zeros(len(y))
     if width >= 1:
         values_x[in_x] = _columns(x, in_x, 1)[:, 0]
         values_y[in_y] = _columns(y, in_y, 1)[:, 0]
     lenses = {"value": Lens(None, values_x, values_y)}
     if width >= 2:
-        fitted = fit_scores(_columns(x, in_x, width), _columns(y, in_y, width), rng, quick=quick)
+        rows = _columns(x, in_x, width), _columns(y, in_y, width)
+        fitted = fit_scores(*rows, rng, quick=quick, draws=draws)
         for kind, name in (("linear", "value"), ("single", "single"), ("boosted", "boosted")):
             if kind in fitted:
                 lenses[name] = _lens(fitted[kind], in_x, in_y)
     if x.exact and width >= 1:
         rows_x, rows_y = rows_of(x[in_x], exact=True), rows_of(y[in_y], exact=True)
-        bits = fit_bits(rows_x, rows_y, rng)
+        bits = fit_bits(rows_x, rows_y, rng, draws=draws)
         if bits is not None:
             lenses["bits"] = _lens(bits, in_x, in_y)
     return Lenses(main, shapes, in_x, in_y, lenses)

@@ -172,6 +172,9 @@ class Fitted:
     y: Array
 
 
+Draws = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Numbers of the draws of randomness of the rows of x and of x'."""
+
 Fit = Callable[[Frame, Array, Array], Score | None]
 """From a frame, standardised rows (n, d) and labels (n,) to a score."""
 
@@ -183,11 +186,14 @@ def fit_scores(
     *,
     quick: bool = False,
     kinds: Mapping[str, Fit] | None = None,
+    draws: Draws | None = None,
 ) -> dict[str, Fitted]:
     """Fit each kind of score to tell rows of `x` (n, d) from rows of `y` (m, d).
 
     Keys are those of `kinds` (by default `KINDS`); a kind is missing where it cannot be fitted.
     `quick` leaves out the boosted trees and halves the past instead of cutting it into five folds.
+    `draws` numbers the draws of randomness of both sides: rows that share theirs share a fold, for
+    one of them would give the other away.
     """
     kept_x, kept_y = x[-MAX_TRAINING:], y[-MAX_TRAINING:]
     if min(len(x), len(y)) < 2:
@@ -197,7 +203,7 @@ def fit_scores(
     rows = frame.standard(pooled)
     labels = np.concatenate([np.ones(len(kept_x)), np.zeros(len(kept_y))])
     folds = _QUICK_FOLDS if quick else _FOLDS
-    fold = rng.permuted(np.arange(len(labels)) % min(folds, len(labels)))
+    fold = _folds(len(kept_x), len(kept_y), draws, folds, rng)
     found = {}
     for name, fit in (KINDS if kinds is None else kinds).items():
         if quick and name == "boosted":
@@ -206,6 +212,17 @@ def fit_scores(
         if fitted is not None:
             found[name] = fitted
     return found
+
+
+def _folds(
+    n: int, m: int, draws: Draws | None, folds: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """The fold of each row, x before x', (n + m,)."""
+    if draws is None:
+        return rng.permuted(np.arange(n + m) % min(folds, n + m))
+    both = np.concatenate([draws[0][len(draws[0]) - n :], draws[1][len(draws[1]) - m :]])
+    known, place = np.unique(both, return_inverse=True)
+    return np.asarray(rng.permuted(np.arange(len(known)) % min(folds, len(known)))[place])
 
 
 def rows_of(outputs: Outputs, *, exact: bool) -> Array:
@@ -218,14 +235,16 @@ def rows_of(outputs: Outputs, *, exact: bool) -> Array:
     return np.concatenate([bits_of(padded), outputs.numbers], axis=1)
 
 
-def fit_bits(x: Array, y: Array, rng: np.random.Generator) -> Fitted | None:
+def fit_bits(
+    x: Array, y: Array, rng: np.random.Generator, *, draws: Draws | None = None
+) -> Fitted | None:
     """Boosted trees that tell rows of `rows_of` with the bits apart; None where none can be."""
 
     def fit(frame: Frame, rows: Array, labels: Array) -> Score | None:
         made = fit_boosted(frame, rows, labels, name=_bits_or_number)
         return None if made is None else replace(made, exact=True)
 
-    return fit_scores(x, y, rng, kinds={"bits": fit}).get("bits")
+    return fit_scores(x, y, rng, kinds={"bits": fit}, draws=draws).get("bits")
 
 
 def _bits_or_number(column: int) -> str:

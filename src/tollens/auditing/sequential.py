@@ -8,6 +8,7 @@ nothing but the number of past pairs, before the pairs that they score are looke
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -127,6 +128,7 @@ class Gambler:
         self._share = share
         self._search = SearchStream(seed)
         self._past: list[_Part] = []
+        self._draws = 0
         self._next_fit = self._next_bet = BURN_IN
         self._bet_at = -1
 
@@ -191,8 +193,16 @@ class Gambler:
         if joint is not None:
             self.linear.count(joint)
         if self._next_fit < _NEVER:
-            self._past.append(_Part(x, y, coupled))
+            self._past.append(self._numbered(x, y, coupled))
         self.notes.take(x, y, self.pairs, self.bankroll.log_value)
+
+    def _numbered(self, x: Outputs, y: Outputs, coupled: bool) -> _Part:
+        """These runs with numbers of their draws, which both sides of coupled ones share."""
+        start = self._draws
+        first = start + np.arange(len(x))
+        second = first if coupled else start + len(x) + np.arange(len(y))
+        self._draws += len(x) if coupled else len(x) + len(y)
+        return _Part(replace(x, draws=first), replace(y, draws=second), coupled)
 
     def _learn(self) -> None:
         """Learn cells, events and their counts from the whole past."""
