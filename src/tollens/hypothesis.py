@@ -16,7 +16,7 @@ from typing import Any
 try:
     from hypothesis import HealthCheck, Phase, find, settings
     from hypothesis import strategies as st
-    from hypothesis.errors import NoSuchExample
+    from hypothesis.errors import NoSuchExample, Unsatisfiable
 except ImportError as error:  # pragma: no cover - core installations
     from tollens.errors import UsageError
 
@@ -86,8 +86,9 @@ def _has_records(data: object) -> bool:
 def relation_of(strategy: st.SearchStrategy[Any], *, count: int = COUNT) -> Relation:
     """A relation of pairs that a strategy of pairs makes, up to `count` different ones.
 
-    The same strategy gives the same pairs each time. `UsageError` where the strategy makes
-    something else than tuples (x, x_prime), or nothing at all.
+    The same strategy gives the same pairs each time, as long as the same modules of the caller's
+    are loaded: Hypothesis draws constants that it finds in them. `UsageError` where the strategy
+    makes something else than tuples (x, x_prime), or nothing at all.
     """
     pairs = _drawn(strategy, count)
     if not pairs:
@@ -109,8 +110,7 @@ def _drawn(strategy: st.SearchStrategy[Any], count: int) -> list[tuple[object, o
             pairs.setdefault(key_of((x, x_prime)), (x, x_prime))
         return len(pairs) >= count
 
-    with contextlib.suppress(NoSuchExample):
-        _find(strategy, enough, count, (Phase.generate,))
+    _find(strategy, enough, count, (Phase.generate,))
     return list(pairs.values())
 
 
@@ -135,8 +135,7 @@ def _shrink(
             known[key] = key_of(x) != key_of(x_prime) and refuted((x, x_prime))
         return known[key]
 
-    with contextlib.suppress(NoSuchExample):
-        _find(strategy, holds, count, (Phase.generate, Phase.shrink))
+    _find(strategy, holds, count, (Phase.generate, Phase.shrink))
 
 
 def _find(
@@ -149,7 +148,8 @@ def _find(
         max_examples=20 * count, database=None, deadline=None, phases=phases,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
-    find(strategy, condition, settings=quiet, random=random.Random(_SEED))  # noqa: S311
+    with contextlib.suppress(NoSuchExample, Unsatisfiable):
+        find(strategy, condition, settings=quiet, random=random.Random(_SEED))  # noqa: S311
 
 
 def _checked(pair: object) -> tuple[object, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -129,7 +130,6 @@ def _run(
     kept = level * shrinking.SHARE if shrinks and settings.until == "refuted" else 0.0
     play = _Play(mechanism, claim, settings)
     gambler = play.gambler(relation, level - kept)
-    smaller: shrinking.Shrunk | None = None
     stream = EvidenceStream(settings.seed)
     workers, timeout = settings.workers, settings.timeout
 
@@ -142,7 +142,7 @@ def _run(
         with open_runs(mechanism, stream, workers=workers, timeout=timeout) as runs:
             play.on(gambler, runs, settings.budget, settings.until, show, recorder)
             if kept and gambler.refuted:
-                smaller = play.smaller(gambler, runs, kept, show)
+                play.shrink(gambler, runs, kept, show)
     except KeyboardInterrupt:
         play.drawn.interrupted = True
     about = Circumstances(
@@ -160,7 +160,7 @@ def _run(
         installed=mechanism.installed() if mechanism.installed else None,
         notes=notes,
     )
-    verdict = conclude(gambler, replace(about, shrunk=smaller))
+    verdict = conclude(gambler, replace(about, shrunk=play.shrunk))
     if recorder is not None:  # the file holds the runs that refuted, not those of smaller pairs
         recorder.coupling, recorder.budget = gambler.coupling, settings.budget
         recorder.inputs, recorder.unequal, recorder.given = len(relation), True, settings.given
@@ -176,6 +176,7 @@ class _Play:
     def __init__(self, mechanism: Mechanism, claim: Claim, settings: Settings) -> None:
         self._mechanism, self._claim, self._settings = mechanism, claim, settings
         self.drawn = _Drawn()
+        self._attempts: shrinking.Attempts | None = None
 
     def gambler(self, relation: Relation, level: float) -> Bandit:
         """A new gambler on the pairs of a relation, who may spend this part of alpha."""
@@ -211,27 +212,30 @@ class _Play:
                 recorder.add(*encoded)
             show(gambler.pairs)
 
-    def smaller(
+    def shrink(
         self, gambler: Bandit, runs: Runs, level: float, show: Callable[[int], None]
-    ) -> shrinking.Shrunk | None:
-        """A smallest pair that is refuted again on fresh runs, within what the budget left."""
+    ) -> None:
+        """Look for a smallest pair that is refuted again, within what the budget left."""
         spent = 0
 
         def bet(pair: Pair, level: float, budget: int) -> Bandit:
             nonlocal spent
             own = self.gambler(Relation(pair.relation, 1, lambda _: pair), level)
-            self.on(own, runs, budget, "refuted", lambda n: show(gambler.pairs + spent + n))
+            with suppress(TollensError):  # an input that the mechanism cannot bear
+                self.on(own, runs, budget, "refuted", lambda n: show(gambler.pairs + spent + n))
             spent += own.pairs
             return own
 
-        try:
-            return shrinking.shrink(
-                gambler.relation, gambler.best_number, gambler.best_pair, bet,
-                level=level, took=gambler.best_runs[0],
-                most=min(self._settings.budget - gambler.pairs, _most_to_shrink(gambler.pairs)),
-            )  # fmt: skip
-        except (BatchFailed, TollensError):  # a smaller input that the mechanism cannot bear
-            return None
+        self._attempts = shrinking.Attempts(
+            gambler.best_pair, bet, level=level, took=gambler.best_runs[0],
+            most=min(self._settings.budget - gambler.pairs, _most_to_shrink(gambler.pairs)),
+        )  # fmt: skip
+        self._attempts.shrink(gambler.relation, gambler.best_number)
+
+    @property
+    def shrunk(self) -> shrinking.Shrunk | None:
+        """The smallest pair that was refuted again so far."""
+        return None if self._attempts is None else self._attempts.found
 
 
 def _most_to_shrink(pairs: int) -> int:

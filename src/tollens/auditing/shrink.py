@@ -57,7 +57,10 @@ class Attempts:
     """Bets on one pair after the other; `found` is the last that was refuted."""
 
     def __init__(self, pair: Pair, bet: Bet, *, level: float, took: int, most: int) -> None:
-        """`pair` refuted the claim in `took` pairs of runs; `most` bounds those made here."""
+        """`pair` refuted the claim in `took` pairs of runs; `most` bounds those made here.
+
+        All bets together get `level` at most.
+        """
         self.found: Shrunk | None = None
         self._pair, self._bet, self._level = pair, bet, level
         self._took, self._left, self._count = took, most, 0
@@ -77,18 +80,11 @@ class Attempts:
             self.found = Shrunk(pair, made.witness(), made.epsilon_lower, made.pairs, self._count)
         return made.refuted
 
-
-def shrink(
-    relation: Relation, number: int, pair: Pair, bet: Bet, *, level: float, took: int, most: int
-) -> Shrunk | None:
-    """The smallest pair found that is refuted again; None if not even the first one is.
-
-    `pair` is the one at `number` of the relation, and refuted the claim in `took` pairs of runs.
-    """
-    attempts = Attempts(pair, bet, level=level, took=took, most=most)
-    if attempts.refuted((pair.x, pair.x_prime)):
-        relation.shrink(number, attempts.refuted)
-    return attempts.found
+    def shrink(self, relation: Relation, number: int) -> None:
+        """Try the pair at a number of the relation again; if it is refuted, smaller ones."""
+        pair = relation[number]
+        if self.refuted((pair.x, pair.x_prime)):
+            relation.shrink(number, self.refuted)
 
 
 def _words(relation: str) -> str:

@@ -20,8 +20,9 @@ def check(relation: object, x: object, x_prime: object) -> None:
     """Raise `CertificateError` unless x and x' stand in the relation.
 
     "given": any two different inputs, on the word of who claims it. "queries": vectors of equal
-    length, where one or all answers change by at most `by`. "numbers": two numbers at most `by`
-    apart. "add_remove": one list has one item more. "substitute": one item differs.
+    length, where one or all answers change by at most `by`, or all changes add up to it at most.
+    "numbers": two numbers at most `by` apart. "add_remove": one list has one item more.
+    "substitute": one item differs.
 
     `whole` says that all numbers of both inputs are whole.
     """
@@ -55,6 +56,8 @@ def _queries(x: object, x_prime: object, by: Fraction, change: object) -> bool:
     if len(x) != len(x_prime) or not all(isinstance(v, Fraction) for v in (*x, *x_prime)):
         return False
     moved = [abs(Fraction(a - b)) for a, b in zip(x, x_prime, strict=True) if a != b]
+    if change == "sum":
+        return sum(moved) <= by
     return bool(max(moved) <= by and (change == "all" or len(moved) == 1))
 
 
@@ -90,7 +93,7 @@ def _same(a: object, b: object) -> bool:
     return type(a) is type(b) and a == b
 
 
-_CHANGES = ("all", "one")
+_CHANGES = ("all", "one", "sum")
 _HOLDS = {
     "given": lambda *_: True,
     "queries": _queries,

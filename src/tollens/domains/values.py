@@ -8,14 +8,17 @@ those at which implementations break: the ends of an interval, zero, numbers tha
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from tollens.keys import key_of
 
 MOST_TELLING = 24
 """The most telling values of a domain that are used."""
+
+LONGEST_TEXT = 10_000
+"""Characters of the longest text that is made, however long the texts of a domain may be."""
 
 
 @runtime_checkable
@@ -90,9 +93,11 @@ class Reals:
         odd: list[object] = [math.nan] * self.nan + [None] * self.missing
         if self.infinite:
             odd += [end for end in (math.inf, -math.inf) if self._has(end)]
-        near = [*ends, *self.at, 0.0, 1.0, -1.0, *inner]
-        wide = [] if len(ends) == 2 else [10.0, -10.0, 1000.0, -1000.0, 2.0**53 + 2, 1e300, -1e300]
-        tiny = [5e-324, math.nextafter(self.low, math.inf)] if math.isfinite(self.low) else [5e-324]
+        far = [] if len(ends) == 2 else [1000.0, -1000.0]
+        near = [*ends, *far, *self.at, 0.0, 1.0, -1.0, *inner]
+        wide = [] if len(ends) == 2 else [10.0, -10.0, 2.0**53 + 2, 1e300, -1e300]
+        inwards = [(self.low, math.inf), (self.high, -math.inf)]
+        tiny = [5e-324, *(math.nextafter(a, b) for a, b in inwards if math.isfinite(a))]
         kept = [float(each) for each in near if self._has(each)]
         rest = [float(each) for each in (*wide, *tiny) if self._has(each)]
         return unique([*kept[:2], *odd, *kept[2:], *rest])[:MOST_TELLING]
@@ -121,10 +126,14 @@ class Integers:
     def telling(self) -> list[object]:
         """The ends, zero and one, None, and numbers at the ends of 32 and 64 bits."""
         ends = [end for end in (self.high, self.low) if end is not None]
-        near = [*ends, *self.at, 0, 1, -1, *([sum(ends) // 2] if len(ends) == 2 else [])]
-        wide = [] if len(ends) == 2 else [10, -10, 1000, -1000, *_EDGES]
+        far = [] if len(ends) == 2 else [1000, -1000]
+        inner = [sum(ends) // 2] if len(ends) == 2 else []
+        near = [*ends, *far, *self.at, 0, 1, -1, *inner]
+        wide = [] if len(ends) == 2 else [10, -10, *_EDGES]
         kept = [each for each in near if self._has(each)]
-        rest = [each for each in wide if self._has(each)]
+        inwards = [end + 1 for end in (self.low,) if end is not None]
+        inwards += [end - 1 for end in (self.high,) if end is not None]
+        rest = [each for each in (*wide, *(inwards if wide else ())) if self._has(each)]
         none = [None] * self.missing
         return unique([*kept[:2], *none, *kept[2:], *rest])[:MOST_TELLING]
 
@@ -168,7 +177,8 @@ class Texts:
 
     def telling(self) -> list[object]:
         """Short texts, the empty one, None, spaces, other scripts, and a long one."""
-        texts = ["a", "b", "", "A", " ", "0", "é", "\U0001f512", "a" * self.longest]
+        long = "a" * min(self.longest, LONGEST_TEXT)
+        texts = ["a", "b", "", "A", " ", "0", "é", "\U0001f512", long]
         kept: list[object] = [text for text in texts if len(text) <= self.longest]
         return unique([*kept[:2], *([None] * self.missing), *kept[2:]])
 
@@ -188,33 +198,36 @@ class BitVectors:
 
     def telling(self) -> list[object]:
         """No bit, single bits at both ends of each length, and as many ones as are allowed."""
-        found: list[object] = []
+        found: list[bytes] = []
         for size in self.sizes:
             zeros = bytes(size)
             found.append(zeros)
             for place in dict.fromkeys((0, 8 * size - 1, 7)) if size else ():
                 found.append(_with_bits(zeros, [place]))
-            most = 8 * size if self.most_ones is None else min(self.most_ones, 8 * size)
-            found += [_with_bits(zeros, range(most))]
-            found += [_with_bits(zeros, range(8 * size - most, 8 * size))]
-        return unique(each for each in found if self._ones(each) <= self._most)[:MOST_TELLING]
+            ones = 8 * size if self.most_ones is None else min(self.most_ones, 8 * size)
+            found += [_with_bits(zeros, range(ones))]
+            found += [_with_bits(zeros, range(8 * size - ones, 8 * size))]
+        most = math.inf if self.most_ones is None else self.most_ones
+        return unique(each for each in found if len(list(_ones_of(each))) <= most)[:MOST_TELLING]
 
     def simpler(self, value: object) -> list[object]:
         """The same length with fewer ones, and no bits at all."""
         if not isinstance(value, bytes):
             return []
-        ones = [i for i in range(8 * len(value)) if value[i // 8] >> (i % 8) & 1]
-        fewer = [_with_bits(bytes(len(value)), ones[:i] + ones[i + 1 :]) for i in range(len(ones))]
+        zeros, ones = bytes(len(value)), list(_ones_of(value))
+        half = len(ones) // 2
+        fewer = [ones[:half], ones[half:]]
+        fewer += [ones[:i] + ones[i + 1 :] for i in range(min(len(ones), _MOST_FEWER))]
         shorter = [bytes(size) for size in self.sizes if size < len(value)]
-        return _simpler([*shorter, bytes(len(value)), *fewer], value)
+        return _simpler([*shorter, zeros, *(_with_bits(zeros, each) for each in fewer)], value)
 
-    @property
-    def _most(self) -> int:
-        return 2**62 if self.most_ones is None else self.most_ones
 
-    @staticmethod
-    def _ones(value: object) -> int:
-        return int.from_bytes(value, "little").bit_count() if isinstance(value, bytes) else 0
+_MOST_FEWER = 16
+
+
+def _ones_of(value: bytes) -> Iterator[int]:
+    """The places of the bits that are one."""
+    return (i for i in range(8 * len(value)) if value[i // 8] >> (i % 8) & 1)
 
 
 def _with_bits(zeros: bytes, places: Iterable[int]) -> bytes:
@@ -230,7 +243,6 @@ class Rows:
 
     fields: tuple[tuple[str, Domain], ...]
     named: bool = True
-    _build: type = field(default=dict, repr=False)
 
     def telling(self) -> list[object]:
         """All fields at their first value, then one field changed, then several."""

@@ -116,14 +116,20 @@ def exact_relation(relation: Relation) -> Relation:
 
 
 def _levels(relation: Relation) -> dict[object, Fraction]:
-    """What the rounded numbers of `queries` are exactly: center, and center plus or minus by."""
+    """What the rounded numbers of `queries` are exactly: center, or center and a part of by."""
     if relation.exact["kind"] != "queries":
         return {}
     by, center = (Fraction(str(relation.exact[name])) for name in ("by", "center"))
+    parts = relation.exact["parts"]
+    steps = [
+        center + Fraction(level, k) * by
+        for k in (parts if isinstance(parts, list) else ())
+        for level in (-1, 0, 1)
+    ]
     found: dict[object, Fraction] = {}
     for pair in relation[:LOOKED_AT]:
         for side in (exact_data(pair.x), exact_data(pair.x_prime)):
             for value in side if isinstance(side, list) else []:
                 if isinstance(value, Fraction):
-                    found[value] = center + by * round((value - center) / by)
+                    found[value] = min(steps, key=lambda step: abs(step - value))
     return found

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tollens.relations.answers import queries
-from tollens.relations.generated import any_two, numbers
 from tollens.relations.records import add_remove, substitute
 from tollens.relations.relation import MAX_PAIRS, Node, Relation, as_relation
+from tollens.relations.singles import any_two, numbers
 from tollens.relations.text import parse_relation
 
 __all__ = [

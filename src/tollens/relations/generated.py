@@ -1,4 +1,4 @@
-"""Pairs over a domain: made from its telling values, and shrunk within it.
+"""Pairs of data sets over a domain: made from its telling values, and shrunk within it.
 
 A pair of data sets is kept as the records that both have and those that only one has, so that a
 smaller pair is again a pair of the same relation.
@@ -7,17 +7,18 @@ smaller pair is again a pair of the same relation.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tollens.domains import Datasets, Domain
+from tollens.domains.datasets import rows_like
 from tollens.domains.values import complexity, unique
 from tollens.errors import UsageError
 from tollens.keys import Data, key_of
-from tollens.relations.relation import MAX_PAIRS, Node, Relation
+from tollens.relations.relation import Node, Relation, of_nodes
+from tollens.relations.singles import twos_of
 
 Records = tuple[object, ...]
 
@@ -60,31 +61,39 @@ class Change(Node):
         for n in steps:
             if n < len(keep):
                 yield replace(self, common=keep[:n])
+        if least <= len(keep) // 2:
+            yield replace(self, common=keep[len(keep) - len(keep) // 2 :])
         if len(keep) > least and len(unique(keep)) > 1:
             for i in _firsts(keep):
                 yield replace(self, common=keep[:i] + keep[i + 1 :])
         yield from self._fewer_changes(fewest)
         for i, value in enumerate(unique(keep)):
             for each in self.domain.record.simpler(value)[: 4 if i < 4 else 1]:
-                same = key_of(value)
-                yield replace(self, common=tuple(each if key_of(r) == same else r for r in keep))
-        for name, part in (("left", self.left), ("right", self.right)):
-            for value in unique(part):
-                for each in self.domain.record.simpler(value)[:6]:
-                    same = key_of(value)
-                    new = tuple(each if key_of(r) == same else r for r in part)
-                    yield self._with(name, new)
+                yield replace(self, common=_put(each, value, keep))
+        for value in unique(self.left):
+            for each in self.domain.record.simpler(value)[:6]:
+                yield replace(self, left=_put(each, value, self.left))
+        for value in unique(self.right):
+            for each in self.domain.record.simpler(value)[:6]:
+                yield replace(self, right=_put(each, value, self.right))
 
     def _fewer_changes(self, fewest: int) -> Iterator[Change]:
+        """Only the first changes; the records of the others go, or else stay as they are in x."""
         larger = max(len(self.left), len(self.right))
         for n in dict.fromkeys((1, larger // 2, larger - 1)):
+            if not 0 < n < larger:
+                continue
             left, right = self.left[:n], self.right[:n]
-            enough = len(self.common) + min(len(left), len(right)) >= fewest
-            if 0 < n < larger and enough and key_of(left) != key_of(right):
-                yield replace(self, left=left, right=right)
+            common = self.common
+            if len(common) + min(len(left), len(right)) < fewest:
+                common += self.left[n:]
+            yield replace(self, common=common, left=left, right=right)
 
-    def _with(self, name: str, records: Records) -> Change:
-        return replace(self, left=records) if name == "left" else replace(self, right=records)
+
+def _put(new: object, old: object, records: Records) -> Records:
+    """The records with a new one in place of each old one."""
+    same = key_of(old)
+    return tuple(new if key_of(each) == same else each for each in records)
 
 
 def _firsts(records: Records) -> list[int]:
@@ -115,10 +124,7 @@ class _Like(Datasets):
     def build(self, records: Sequence[object]) -> object:
         if not isinstance(self.data, np.ndarray):
             return type(self.data)(records)
-        rows = np.empty((len(records), *self.data.shape[1:]), dtype=self.data.dtype)
-        for i, record in enumerate(records):
-            rows[i] = record
-        return rows
+        return rows_like(self.data, records)
 
 
 def given(
@@ -130,147 +136,67 @@ def given(
     return Change(like, tuple(common), tuple(left), tuple(right))
 
 
-@dataclass(frozen=True)
-class Two(Node):
-    """Two values of one domain; which two are neighbours is said by `related`."""
-
-    domain: Domain
-    x: object
-    x_prime: object
-    related: Callable[[object, object], bool]
-
-    @property
-    def pair(self) -> tuple[object, object]:
-        """The two values."""
-        return self.x, self.x_prime
-
-    @property
-    def key(self) -> Hashable:
-        """Equal for equal pairs."""
-        return key_of((self.x, self.x_prime))
-
-    @property
-    def size(self) -> tuple[float, ...]:
-        """How much there is to read in both."""
-        return (complexity(self.x) + complexity(self.x_prime),)
-
-    def smaller(self) -> Iterator[Two]:
-        """One of the two, or both, simpler."""
-        first, second = self.domain.simpler(self.x)[:8], self.domain.simpler(self.x_prime)[:8]
-        both = itertools.product(first, second)
-        one = [(each, self.x_prime) for each in first] + [(self.x, each) for each in second]
-        for a, b in [*both, *one]:
-            if key_of(a) != key_of(b) and self.related(a, b):
-                yield replace(self, x=a, x_prime=b)
-
-
 def added_over(domain: Datasets, records: int) -> Relation:
     """Pairs of data sets of which one has up to `records` records more."""
     telling = domain.record.telling()
     bases = _bases(telling)
 
-    def changes() -> Iterator[Change]:
+    def specs() -> Iterator[tuple[int, int, int]]:
         for s, b, v in _diagonal(len(domain.sizes), len(bases), len(telling)):
-            common = _of_size(bases[b], domain.sizes[s])
-            yield Change(domain, common, (telling[v],) * records, ())
+            yield domain.sizes[s], _first_alike(b, domain.sizes[s]), v
 
-    return _relation("add_remove", changes())
+    def node(spec: tuple[int, int, int]) -> Change:
+        size, base, v = spec
+        return Change(domain, _of_size(bases[base], size), (telling[v],) * records, ())
+
+    return of_nodes("add_remove", specs(), node)
 
 
 def replaced_over(domain: Datasets, records: int) -> Relation:
     """Pairs of data sets of the same size of which up to `records` records differ."""
     telling = domain.record.telling()
-    if len(telling) < 2:
-        raise UsageError("substitute: the domain has one value only, so nothing can be replaced")
-    bases = _bases(telling)
-    sizes = [size for size in domain.sizes if size >= records] or [records]
-    twos = list(itertools.combinations(range(len(telling)), 2))
-    twos.sort(key=sum)
-
-    def changes() -> Iterator[Change]:
-        for s, b, t in _diagonal(len(sizes), len(bases), len(twos)):
-            common = _of_size(bases[b], sizes[s] - records)
-            i, j = twos[t]
-            yield Change(domain, common, (telling[i],) * records, (telling[j],) * records)
-
-    return _relation("substitute", changes())
-
-
-def any_two(domain: Domain) -> Relation:
-    """Any two different values of a domain are neighbours: what a local mechanism takes.
-
-    Raises `UsageError` for what is no domain and for a domain of one value.
-
-    >>> from tollens import domains
-    >>> any_two(domains.choices(["red", "green", "blue"]))[0]
-    Pair(x='red', x_prime='green', relation='any_two, pair 1 of 3')
-    """
-    if not isinstance(domain, Domain):
-        raise UsageError(
-            f"any_two: the domain is a {type(domain).__name__}; give one such as "
-            "tollens.domains.booleans()"
-        )
-    telling = domain.telling()
-    if len(telling) < 2:
-        raise UsageError("any_two: the domain has one value only; two are needed for a pair")
-    twos = sorted(itertools.combinations(range(len(telling)), 2), key=sum)
-    nodes = (Two(domain, telling[i], telling[j], lambda a, b: True) for i, j in twos)
-    return _relation("any_two", nodes)
-
-
-def numbers(
-    by: float = 1, *, low: float = -math.inf, high: float = math.inf, whole: bool = False
-) -> Relation:
-    """Pairs of numbers that differ by `by`: what neighbouring data may answer to one query.
-
-    `low` and `high` bound the numbers; `whole` says that they are integers. Zero and the bounds
-    come first, then numbers at which floats or machine integers become coarse.
-
-    Raises `UsageError` where `by` is not positive or does not fit between the bounds.
-
-    >>> for pair in numbers(by=0.5)[:3]:
-    ...     print(pair.x, pair.x_prime)
-    0.0 0.5
-    -0.5 0.0
-    0.5 1.0
-    """
-    from tollens.domains import integers, reals
-
+    sizes = [size - records for size in domain.sizes if size >= records]
     findings = []
-    if isinstance(by, bool) or not isinstance(by, int | float) or not 0 < by < math.inf:
-        findings.append(f"numbers: by is {by!r}; it must be a positive number")
-    elif not high - low >= by:
-        findings.append(f"numbers: low is {low} and high is {high}; by = {by} does not fit between")
+    if len(telling) < 2:
+        findings.append("substitute: the domain has one value only, so nothing can be replaced")
+    if not sizes:
+        findings.append(
+            f"substitute: the data sets of the domain have at most {max(domain.sizes)} records, "
+            f"of which {records} cannot be replaced; give it larger sizes, such as "
+            f"sizes=[{records}]"
+        )
     if findings:
         raise UsageError(findings)
-    step = int(by) if whole else float(by)
-    ends = [end for end in (low, high) if math.isfinite(end)]
-    centres = [0, -by, by, *ends, *(end - by for end in ends), 10 * by, -10 * by, 1000 * by]
-    centres += [by / 3, 1e6 * by, 2.0**31 - by, 2.0**52, 1e-300] if not whole else [
-        10**6 * by, 2**31 - 1, -(2**31), 2**53, 2**63 - 1 - by]  # fmt: skip
-    kind = int if whole else float
-    domain: Domain = (
-        integers(*(int(e) if math.isfinite(e) else None for e in (low, high)))
-        if whole
-        else reals(low, high)
-    )
+    bases, twos = _bases(telling), twos_of(telling)
 
-    def related(a: object, b: object) -> bool:
-        return isinstance(a, int | float) and isinstance(b, int | float) and 0 < abs(a - b) <= by
+    def specs() -> Iterator[tuple[int, int, int]]:
+        for s, b, t in _diagonal(len(sizes), len(bases), len(twos)):
+            yield sizes[s], _first_alike(b, sizes[s]), t
 
-    found = unique(kind(c) for c in centres if low <= c and c + by <= high)
-    nodes = (
-        Two(domain, c, c + step, related)  # type: ignore[operator]
-        for c in found
-        if related(c, c + step)  # type: ignore[operator]
-    )
-    return _relation("numbers", nodes)
+    def node(spec: tuple[int, int, int]) -> Change:
+        size, base, t = spec
+        left, right = twos[t]
+        return Change(domain, _of_size(bases[base], size), (left,) * records, (right,) * records)
+
+    return of_nodes("substitute", specs(), node)
 
 
 def _bases(telling: Sequence[object]) -> list[Records]:
-    """The records that both have: all alike, or all telling values in turn."""
-    alike: list[Records] = [(value,) for value in telling]
-    return [*alike[:2], tuple(telling), *alike[2:]] if len(telling) > 1 else alike
+    """The records that both have: all alike, or (number `_MIXED`) all telling values in turn.
+
+    The simplest value comes first, for what changes then stands out.
+    """
+    plain = min(telling, key=complexity)
+    alike: list[Records] = [(value,) for value in unique([plain, *telling])]
+    return [*alike[:_MIXED], tuple(telling), *alike[_MIXED:]] if len(telling) > 1 else alike
+
+
+_MIXED = 2
+
+
+def _first_alike(base: int, size: int) -> int:
+    """The first of the bases that give the same records as this one."""
+    return 0 if size == 0 or (size == 1 and base == _MIXED) else base
 
 
 def _of_size(base: Records, size: int) -> Records:
@@ -295,16 +221,3 @@ def _summing_to(total: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]
     for i in range(min(total, lengths[0] - 1) + 1):
         for rest in _summing_to(total - i, lengths[1:]):
             yield (i, *rest)
-
-
-def _relation(name: str, nodes: Iterable[Node]) -> Relation:
-    seen: set[Hashable] = set()
-    kept: list[Node] = []
-    for node in nodes:
-        key = node.key
-        if key not in seen:
-            seen.add(key)
-            kept.append(node)
-            if len(kept) == MAX_PAIRS:
-                break
-    return Relation(name, len(kept), lambda i: kept[i].pair, nodes=lambda i: kept[i])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tollens.domains import Datasets, Domain
+from tollens.domains.datasets import rows_like
 from tollens.errors import UsageError
 from tollens.keys import Data, key_of, keys_of
 from tollens.relations.generated import added_over, given, replaced_over
@@ -244,12 +245,7 @@ def _holds(row: NDArray[np.generic], value: Any) -> bool:
 
 def _rows(data: Data, values: list[object]) -> Data:
     """Values of the data's type, in one container of the same type."""
-    if not isinstance(data, np.ndarray):
-        return values
-    rows = np.empty((len(values), *data.shape[1:]), dtype=data.dtype)
-    for i, value in enumerate(values):
-        rows[i] = value
-    return rows
+    return rows_like(data, values) if isinstance(data, np.ndarray) else values
 
 
 # Data sets with one record more, less or other

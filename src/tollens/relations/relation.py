@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import SupportsIndex, overload
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import SupportsIndex, TypeVar, overload
 
 from tollens.errors import UsageError
 from tollens.keys import key_of
@@ -17,6 +17,8 @@ _FORMS = (
     "tollens.add_remove(data)"
 )
 _MOST_FINDINGS = 5
+
+Spec = TypeVar("Spec", bound=Hashable)
 
 
 MAX_PAIRS = 4096
@@ -133,6 +135,20 @@ class Relation(Sequence[Pair]):
 
     def __repr__(self) -> str:
         return f"<Relation {self.name}: {_pairs(len(self))}>"
+
+
+def of_nodes(name: str, specs: Iterable[Spec], node: Callable[[Spec], Node]) -> Relation:
+    """A relation of the pairs that `node` makes, of each spec that differs from those before it.
+
+    There are `MAX_PAIRS` at most.
+    """
+    kept: dict[Spec, None] = {}
+    for spec in specs:
+        kept.setdefault(spec)
+        if len(kept) == MAX_PAIRS:
+            break
+    found = list(kept)
+    return Relation(name, len(found), lambda i: node(found[i]).pair, nodes=lambda i: node(found[i]))
 
 
 def _descend(node: Node, refuted: Refuted) -> None:

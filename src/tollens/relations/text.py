@@ -5,20 +5,23 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from tollens.errors import UsageError
-from tollens.relations.answers import Number, queries
+from tollens.relations.answers import queries
 from tollens.relations.records import add_remove, substitute
 from tollens.relations.relation import Relation
+from tollens.relations.singles import numbers
 from tollens.serial import data_from_json, parse_json
 
 _FORMS = {
     "add_remove": "add_remove:[1,0,1]",
+    "numbers": "numbers or numbers:by=2:low=0:high=10:whole",
     "queries": "queries:10 or queries:10:one:by=2",
     "substitute": "substitute:[1,0,1]:0",
 }
 _OPTIONS = ("by", "center", "change")
+_NUMBER_OPTIONS = ("by", "low", "high", "whole")
 _NAME = re.compile(r"(?P<name>[^\W\d]\w*(\.[^\W\d]\w*)*)\s*(:|$)")
 _CONSTANTS = ("true", "false", "null", "NaN", "Infinity")
 
@@ -28,12 +31,13 @@ def parse_relation(text: str, *, data_of: Callable[[str], object] | None = None)
 
     The forms:
 
-    * `queries:N`, then any of `all` or `one`, `by=NUMBER` and `center=NUMBER`, each after a colon
-    * `add_remove:DATA`, then values to add, each after a colon
-    * `substitute:DATA:VALUE`, then more values, each after a colon
+    * `numbers`, then any of `by=NUMBER`, `low=NUMBER`, `high=NUMBER` and `whole`
+    * `queries:N`, then any of `all`, `one` or `sum`, `by=NUMBER` and `center=NUMBER`
+    * `add_remove:DATA`, then values to add
+    * `substitute:DATA:VALUE`, then more values
 
-    DATA and values are JSON. Where `data_of` is given, DATA may also be a name such as `rows`, for
-    which `data_of("rows")` is asked.
+    Each option and each value stands after a colon. DATA and values are JSON. Where `data_of` is
+    given, DATA may also be a name such as `rows`, for which `data_of("rows")` is asked.
 
     None is returned for a text that has no colon and is not the bare name of a relation. Raises
     `UsageError` for a text with a colon that starts with no relation's name, and for what cannot
@@ -57,6 +61,8 @@ queries:10 or queries:10:one:by=2
         if not colon:
             return None
         raise UsageError(_unknown(name))
+    if name == "numbers":
+        return _numbers(rest)
     if not rest.strip():
         needs = "the number of queries" if name == "queries" else "data"
         raise UsageError(f"{name} needs {needs}: write {_FORMS[name]}")
@@ -85,32 +91,61 @@ def _queries(text: str) -> Relation:
     findings = []
     if not re.fullmatch(r"\d{1,9}", count, re.ASCII):
         findings.append(f"queries: {count!r} is not a number of queries; write {_FORMS['queries']}")
+    words = [word if "=" in word else f"change={word}" for word in words]
+    options = _options(words, "queries", _OPTIONS, findings)
+    given = _given_numbers(options, "queries", ("by", "center"), findings)
+    if findings:
+        raise UsageError(sorted(findings))
+    return queries(int(count), options.get("change", "all"), **given)
+
+
+def _numbers(text: str) -> Relation:
+    words = [word.strip() for word in text.split(":")] if text.strip() else []
+    findings: list[str] = []
+    options = _options(words, "numbers", _NUMBER_OPTIONS, findings)
+    given = _given_numbers(options, "numbers", ("by", "low", "high"), findings)
+    if options.get("whole"):
+        findings.append("numbers: whole takes no value; write numbers:whole")
+    if findings:
+        raise UsageError(sorted(findings))
+    return numbers(**given, whole="whole" in options)
+
+
+def _options(
+    words: Sequence[str], relation: str, known: Sequence[str], findings: list[str]
+) -> dict[str, str]:
+    """Words of the form key=value by their keys; a key alone has an empty value."""
     options: dict[str, str] = {}
     for word in words:
-        key, equals, value = (part.strip() for part in word.partition("="))
-        if not equals:
-            key, value = "change", word
-        if key not in _OPTIONS:
-            near = difflib.get_close_matches(key, _OPTIONS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(_OPTIONS)}"
-            findings.append(f"queries: there is no option {key!r}; {hint}")
+        key, _, value = (part.strip() for part in word.partition("="))
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            findings.append(f"{relation}: there is no option {key!r}; {hint}")
         elif key in options:
-            findings.append(f"queries: {key} is given twice")
+            findings.append(f"{relation}: {key} is given twice")
         else:
             options[key] = value
-    numbers: dict[str, Number] = {"by": 1, "center": 0}
-    for key in numbers.keys() & options.keys():
+    return options
+
+
+def _given_numbers(
+    options: Mapping[str, str], relation: str, names: Sequence[str], findings: list[str]
+) -> dict[str, int | float]:
+    """Those of the options that are numbers."""
+    found: dict[str, int | float] = {}
+    for name in names:
+        if name not in options:
+            continue
         try:
-            number = parse_json(options[key], f"queries: {key}")
+            number = parse_json(options[name], f"{relation}: {name}")
         except UsageError:
             number = None
         if isinstance(number, int | float) and not isinstance(number, bool):
-            numbers[key] = number
+            found[name] = number
         else:
-            findings.append(f"queries: {key} is {options[key]!r}; it must be a number")
-    if findings:
-        raise UsageError(sorted(findings))
-    return queries(int(count), options.get("change", "all"), numbers["by"], numbers["center"])
+            findings.append(f"{relation}: {name} is {options[name]!r}; it must be a number")
+    return found
 
 
 def _pieces(text: str, relation: str, data_of: Callable[[str], object] | None) -> list[object]:
