@@ -4,7 +4,7 @@
 >>> from tollens import domains
 >>> ages = domains.lists(domains.integers(0, 99))
 >>> tollens.add_remove(ages)[0]
-Pair(x=[99, 99], x_prime=[99], relation='add_remove, pair 1 of 80')
+Pair(x=[0, 99], x_prime=[0], relation='add_remove, pair 1 of 80')
 """
 
 from tollens.domains.datasets import Datasets, arrays, frames, lists, tables
