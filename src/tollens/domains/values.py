@@ -99,7 +99,7 @@ class Reals:
         inwards = [(self.low, math.inf), (self.high, -math.inf)]
         tiny = [5e-324, *(math.nextafter(a, b) for a, b in inwards if math.isfinite(a))]
         kept = [float(each) for each in near if self._has(each)]
-        rest = [float(each) for each in (*wide, *tiny) if self._has(each)]
+        rest = [each for each in (*wide, *tiny) if self._has(each) and math.isfinite(each)]
         return unique([*kept[:2], *odd, *kept[2:], *rest])[:MOST_TELLING]
 
     def simpler(self, value: object) -> list[object]:
