@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from tollens.clocked import ClockedRuns
 from tollens.mechanism import Mechanism, limited
 from tollens.neighbours import Pair
 from tollens.streams import EvidenceStream, Side
@@ -29,9 +30,16 @@ class Runs(Protocol):
 
 @contextmanager
 def open_runs(
-    mechanism: Mechanism, stream: EvidenceStream, *, workers: int = 1, timeout: float | None = None
+    mechanism: Mechanism,
+    stream: EvidenceStream,
+    *,
+    workers: int = 1,
+    timeout: float | None = None,
+    clocked: bool = False,
 ) -> Iterator[Runs]:
     """The runs of a mechanism; the processes that they need end with the block.
+
+    `clocked` runs have their running time in their outputs, and are made here, one by one.
 
     Raises `UsageError` where a mechanism cannot be run in that way.
 
@@ -40,6 +48,9 @@ def open_runs(
     ...     runs.both(Pair([1, 1], [1]), 0, 3, coupled=False)
     ([2, 2, 2], [1, 1, 1])
     """
+    if clocked:
+        yield ClockedRuns(mechanism, stream)
+        return
     if workers > 1:
         from tollens.parallel import ParallelRuns
 

@@ -89,7 +89,7 @@ KEYS: dict[str, Key] = {
     ),
     "until": Key(_text, "refuted", "a text", "When to stop: refuted, or budget (certifies more)."),
     "method": Key(_text, "projection", "a text", "The kind of bet: projection, or mmd to compare."),
-    "outputs": Key(_text, "numeric", "a text", "Looked at: numeric, or exact (bits too)."),
+    "outputs": Key(_text, "numeric", "a text", "Looked at: numeric, exact (bits too), timed."),
     "coupling": Key(_text, "auto", "a text", "Draws on x and x': common, independent or auto."),
     "seed": Key(_whole, None, "a whole number", "Makes runs of mechanisms that take rng repeat."),
     "workers": Key(

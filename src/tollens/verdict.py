@@ -51,6 +51,13 @@ ASSUMPTIONS_OF_SCORES = {
 }
 """What must hold for a verdict on a file of scores, by the method of its evidence."""
 
+LOOKED_AT = {
+    "numeric": "values, types, lengths, exceptions; not the bits of floats",
+    "exact": "values, types, lengths, exceptions; and the bits of numbers",
+    "timed": "values, types, lengths, exceptions; and the running time; not the bits of floats",
+}
+"""What bets see, by the setting `outputs`."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -168,9 +175,7 @@ class Verdict:
             rows.append(("power", self.power_text()))
         rows.append(("pair", self._pair_text()))
         scored = ASSUMPTIONS_OF_SCORES.get(self.evidence.method)
-        exact = getattr(self.evidence, "outputs", "numeric") == "exact"
-        bits = "and the bits of numbers" if exact else "not the bits of floats"
-        whole = f"values, types, lengths, exceptions; {bits}"
+        whole = LOOKED_AT.get(getattr(self.evidence, "outputs", ""), LOOKED_AT["numeric"])
         rows.append(("looked at", whole if scored is None else "the scores, and nothing else"))
         rows.append(("assumed", scored or ASSUMPTIONS))
         rows.append(("reason", self.reason.value))

@@ -38,7 +38,7 @@ _STREAM = Pair(None, None, "the caller's stream")
 _CHOICES = {
     "until": ("refuted", "budget"),
     "method": ("projection", "mmd"),
-    "outputs": ("numeric", "exact"),
+    "outputs": ("numeric", "exact", "timed"),
     "coupling": ("auto", "independent", "common"),
 }
 
@@ -92,6 +92,10 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     values were seen before; a quarter of the stake goes there. Naive samplers in floating point
     are refuted by it, even where their values keep the promise.
 
+    `outputs="timed"` also bets on the running time of each run: the runs of x and x' alternate in
+    an order that is drawn anew for each pair, and bets allow for the two of a pair to depend on
+    each other. A time is only compared with others of this audit on this machine.
+
     `witness` is an event that you suspect: a function of an output that says whether it is in it,
     the same for equal outputs. A quarter of the stake is bet on it, so that a rare event need not
     be found first; if it is a wrong guess, the audit is hardly slower.
@@ -119,6 +123,15 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     if outputs == "exact" and (coupling == "common" or method == "mmd"):
         other = "coupling='common'" if coupling == "common" else "method='mmd'"
         findings.append(f"outputs='exact' bets on independent runs: it does not go with {other}")
+    if outputs == "timed":
+        against = {
+            "method='mmd'": method == "mmd",
+            "coupling='independent'": coupling == "independent",
+            "workers above 1": _is_whole(workers) and workers > 1,
+            "a timeout": timeout is not None,
+        }
+        words = [name for name, given in against.items() if given]
+        findings += [f"outputs='timed' does not go with {name}" for name in words]
     prepared: Mechanism | None = None
     relation: Relation | None = None
     made_claim: Claim | None = None
@@ -137,7 +150,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
         refusal = parallel_finding(prepared) if _is_whole(workers) and workers > 1 else None
         findings += [] if refusal is None else [refusal]
         made_claim = collect(findings, lambda: claim_of(claim, loaded, prepared))
-        if coupling == "common" and not prepared.takes_rng:
+        if coupling == "common" and not prepared.takes_rng and outputs != "timed":
             findings.append(
                 f"coupling is 'common', but {prepared.name} takes no rng to share; use "
                 "'independent', or give the mechanism a parameter named rng"
@@ -147,7 +160,8 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     if not findings and made_claim is not None:
         learned = 1.0 - GIVEN_SHARE * (witness is not None) - EXACT_SHARE * (outputs == "exact")
         first = learned * stake(1, 1 if relation is None else len(relation))
-        findings += _hopeless(made_claim, alpha * first, budget, coupling, method)
+        bets_on = "common" if outputs == "timed" else coupling
+        findings += _hopeless(made_claim, alpha * first, budget, bets_on, method)
     if findings or prepared is None or relation is None or made_claim is None:
         raise UsageError(findings)
     settings = Settings(
@@ -162,7 +176,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
         workers=int(workers),
         witness=witness,
         shrink=bool(shrink),
-        exact=outputs == "exact",
+        outputs=outputs,
     )
     return run_audit(prepared, made_claim, relation, settings, progress=progress, recorder=recorder)
 

@@ -80,16 +80,16 @@ class Bandit:
         gambler: Callable[[Encoder, float], Gambler],
         witness: Callable[[object], bool] | None = None,
         *,
-        exact: bool = False,
+        outputs: str = "numeric",
     ) -> None:
         """`gambler` makes a gambler that shares an encoder, with a share of the wealth.
 
         `witness` is an event that was given beforehand; the encoder marks outputs by it.
-        With `exact` they say that the bits of their numbers may be looked at.
+        `outputs` says what is looked at: "numeric", "exact" (the bits of numbers too), or "timed".
         """
         self.relation = relation
-        self.exact = exact
-        self.encoder = Encoder(witness, exact=exact)
+        self._outputs = outputs
+        self.encoder = Encoder(witness, exact=outputs == "exact")
         self.notes = Notes()
         self.pairs = 0
         self.crossed_at: int | None = None
@@ -288,5 +288,5 @@ class Bandit:
             digest=self.notes.digest,
             level=self.alpha,
             method=self.method,
-            outputs="exact" if self.exact else "numeric",
+            outputs=self._outputs,
         )

@@ -147,7 +147,7 @@ def _bandit(
         exact=evidence.outputs == "exact",
     )  # fmt: skip
     relation = Relation("recorded", inputs, lambda _: recorded.neighbours)
-    return Bandit(relation, made, exact=evidence.outputs == "exact")
+    return Bandit(relation, made, outputs=evidence.outputs)
 
 
 def _coupling(value: object) -> str:

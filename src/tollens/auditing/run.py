@@ -71,7 +71,7 @@ class Settings(NamedTuple):
     workers: int
     witness: Callable[[object], bool] | None = None
     shrink: bool = True
-    exact: bool = False
+    outputs: str = "numeric"
 
     @property
     def given(self) -> str | None:
@@ -131,7 +131,7 @@ def _run(
     play = _Play(mechanism, claim, settings)
     gambler = play.gambler(relation, level - kept)
     stream = EvidenceStream(settings.seed)
-    workers, timeout = settings.workers, settings.timeout
+    workers, timeout, timed = settings.workers, settings.timeout, settings.outputs == "timed"
 
     def show(pairs: int) -> None:
         if progress is not None:
@@ -139,7 +139,7 @@ def _run(
             progress(Progress(pairs, settings.budget, *state, shrinking=pairs > gambler.pairs))
 
     try:
-        with open_runs(mechanism, stream, workers=workers, timeout=timeout) as runs:
+        with open_runs(mechanism, stream, workers=workers, timeout=timeout, clocked=timed) as runs:
             play.on(gambler, runs, settings.budget, settings.until, show, recorder)
             if kept and gambler.refuted:
                 play.shrink(gambler, runs, kept, show)
@@ -150,7 +150,7 @@ def _run(
         pair=gambler.best_pair,
         alpha=settings.alpha,
         seed=settings.seed,
-        replayable=mechanism.takes_rng,
+        replayable=mechanism.takes_rng and not timed,
         seconds=time.perf_counter() - started,
         runs=play.drawn.runs,
         interrupted=play.drawn.interrupted,
@@ -184,10 +184,17 @@ class _Play:
         make = gamblers(
             self._claim, level=level, delta=settings.delta, seed=settings.seed,
             method=settings.method,
-            coupling=settings.coupling if self._mechanism.takes_rng else "independent",
-            budget=settings.budget, unequal=True, given=settings.given, exact=settings.exact,
+            coupling=self._coupling(),
+            budget=settings.budget, unequal=True, given=settings.given,
+            exact=settings.outputs == "exact",
         )  # fmt: skip
-        return Bandit(relation, make, settings.witness, exact=settings.exact)
+        return Bandit(relation, make, settings.witness, outputs=settings.outputs)
+
+    def _coupling(self) -> str:
+        """Whether the two runs of a pair are made together; those that are timed always are."""
+        if self._settings.outputs == "timed":
+            return "common"
+        return self._settings.coupling if self._mechanism.takes_rng else "independent"
 
     def on(
         self,
