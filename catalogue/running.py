@@ -17,8 +17,8 @@ class NotReady(Exception):
     """The environment of an entry has not been made."""
 
 
-def run(entry: Entry, *, seed: int) -> Result:
-    """Audit an entry; `NotReady` where its environment is missing.
+def audited(entry: Entry, *, seed: int) -> tollens.Verdict:
+    """The verdict on an entry; `NotReady` where its environment is missing.
 
     Raises `tollens.errors.TollensError` where it cannot be audited, such as a mechanism that its
     release does not have.
@@ -29,9 +29,8 @@ def run(entry: Entry, *, seed: int) -> Result:
             f"{entry.environment} is not made; run: "
             f"python -m catalogue.environments {entry.environment}"
         )
-    started = time.perf_counter()
     mechanism = in_environment(environment.interpreter, entry.target, claim=entry.claim)
-    verdict = tollens.audit(
+    return tollens.audit(
         mechanism,
         neighbours=entry.neighbours,
         alpha=ALPHA,
@@ -39,6 +38,13 @@ def run(entry: Entry, *, seed: int) -> Result:
         outputs=entry.outputs,
         seed=seed,
     )
+
+
+def run(entry: Entry, *, seed: int) -> Result:
+    """The result of an entry; raises what `audited` raises."""
+    started = time.perf_counter()
+    verdict = audited(entry, seed=seed)
+    environment = environments()[entry.environment]
     witness = verdict.witness
     return Result(
         id=entry.id,

@@ -22,12 +22,12 @@ PEOPLE = tollens.add_remove(
 MANY = ([0.0] * 1492 + [1.0], [0.0] * 1491 + [1.0])
 
 ENTRIES = (
-    *SQL.each("count", PEOPLE, sound="snsql101 snsql1010", pairs=800),
-    *SQL.each("int_sum", PEOPLE, sound="snsql106 snsql1010", pairs=600),
-    *SQL.each("float_sum", PEOPLE, sound="snsql101 snsql1010", pairs=600),
-    *SQL.each("mean", PEOPLE, unknown="snsql106", pairs=600),
-    *SQL.each("variance", PEOPLE, unknown="snsql101", pairs=500),
-    *SQL.each("cities", PEOPLE, sound="snsql1010", pairs=600),
+    *SQL.each("count", PEOPLE, sound="snsql101 snsql1010", pairs=400),
+    *SQL.each("int_sum", PEOPLE, sound="snsql106 snsql1010", pairs=400),
+    *SQL.each("float_sum", PEOPLE, sound="snsql101 snsql1010", pairs=400),
+    *SQL.each("mean", PEOPLE, unknown="snsql106", pairs=400),
+    *SQL.each("variance", PEOPLE, unknown="snsql101", pairs=400),
+    *SQL.each("cities", PEOPLE, sound="snsql1010", pairs=400),
     *SQL.each(
         "bounds", tollens.add_remove(d.lists(d.reals(infinite=True))), broken="snsql101",
         pairs=1000, source="notes of release 1.0.2 of SmartNoise SQL",
