@@ -22,6 +22,7 @@ from benchmarks.sections import (
     refute,
     speed,
     training,
+    worst_case,
 )
 
 SECTIONS: dict[str, ModuleType] = {
@@ -37,5 +38,6 @@ SECTIONS: dict[str, ModuleType] = {
     "martingale": martingale,
     "moments": moments,
     "training": training,
+    "worst cases": worst_case,
     "speed": speed,
 }
