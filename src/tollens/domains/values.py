@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from tollens.keys import key_of
 
@@ -19,6 +19,9 @@ MOST_TELLING = 24
 
 LONGEST_TEXT = 10_000
 """Characters of the longest text that is made, however long the texts of a domain may be."""
+
+
+T = TypeVar("T")
 
 
 @runtime_checkable
@@ -48,7 +51,8 @@ def complexity(value: object) -> float:
         if not math.isfinite(value):
             return 30.0
         whole = value == int(value) and abs(value) < 1e15
-        return len(repr(int(value) if whole else value)) + (1.0 - 1.0 / (1.0 + abs(value)))
+        size = 1.0 - 1.0 / (1.0 + math.log2(1 + abs(value)))
+        return len(repr(int(value) if whole else value)) + size
     if isinstance(value, str | bytes):
         return len(value) + sum(min(unit, 1000) for unit in _units(value)) / 1e6
     if isinstance(value, Mapping):
@@ -68,6 +72,19 @@ def unique(values: Iterable[object]) -> list[object]:
     for value in values:
         found.setdefault((type(value) is bool, key_of(value)), value)
     return list(found.values())
+
+
+def spread(values: Sequence[T], most: int) -> list[T]:
+    """At most so many of the values: half of them the first, then some up to the last.
+
+    >>> spread(range(10), 5), spread("ab", 3)
+    ([0, 1, 3, 6, 9], ['a', 'b'])
+    """
+    if len(values) <= most:
+        return list(values)
+    first, rest = values[: most // 2], values[most // 2 :]
+    chosen = most - len(first)
+    return [*first, *(rest[(i + 1) * len(rest) // chosen - 1] for i in range(chosen))]
 
 
 def _simpler(candidates: Iterable[object], value: object) -> list[object]:
@@ -108,6 +125,7 @@ class Reals:
         near += [end for end in (self.low, self.high) if math.isfinite(end)]
         if isinstance(value, int | float) and math.isfinite(value):
             near += [float(round(value)), float(math.trunc(value / 2)), value / 2]
+            near += [math.copysign(2.0 ** (math.frexp(value)[1] // 2), value)]
         return _simpler((each for each in near if self._has(each)), value)
 
     def _has(self, value: float) -> bool:
@@ -138,10 +156,12 @@ class Integers:
         return unique([*kept[:2], *none, *kept[2:], *rest])[:MOST_TELLING]
 
     def simpler(self, value: object) -> list[object]:
-        """Zero, one, the ends, and half of the number."""
+        """Zero, one, the ends, and numbers between zero and this one, closer and closer to it."""
         near = [0, 1, -1, *self.at, *(end for end in (self.low, self.high) if end is not None)]
         if isinstance(value, int):
-            near += [value // 2, value - (value > 0) + (value < 0)]
+            size, sign = abs(value), 1 if value > 0 else -1
+            near += [sign * (size - (size >> k)) for k in (1, 2, 3, 5, 8, 13, 21, 34)]
+            near += [sign << size.bit_length() // 2, value - sign]
         return _simpler((each for each in near if self._has(each)), value)
 
     def _has(self, value: int) -> bool:
@@ -261,7 +281,7 @@ class Rows:
         values = self._values(value)
         found = []
         for i, (_, domain) in enumerate(self.fields):
-            for each in domain.simpler(values[i])[:3]:
+            for each in spread(domain.simpler(values[i]), 4):
                 found.append(self._record([*values[:i], each, *values[i + 1 :]]))
         return _simpler(found, value)
 
@@ -300,6 +320,6 @@ class Vectors:
         lowest = min(self.of.telling(), key=complexity)
         found: list[object] = [[lowest] * self.n]
         for i in range(self.n):
-            for each in self.of.simpler(value[i])[:2]:
+            for each in spread(self.of.simpler(value[i]), 3):
                 found.append([*value[:i], each, *value[i + 1 :]])
         return _simpler(found, value)

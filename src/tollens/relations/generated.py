@@ -14,7 +14,7 @@ import numpy as np
 
 from tollens.domains import Datasets, Domain
 from tollens.domains.datasets import rows_like
-from tollens.domains.values import complexity, unique
+from tollens.domains.values import complexity, spread, unique
 from tollens.errors import UsageError
 from tollens.keys import Data, key_of
 from tollens.relations.relation import Node, Relation, of_nodes
@@ -45,10 +45,10 @@ class Change(Node):
 
     @property
     def size(self) -> tuple[float, ...]:
-        """Records in both, then how much there is to read in them."""
-        both = (*self.common, *self.left, *self.right)
-        values = sum(map(complexity, unique(both)))
-        return (len(both), values + sum(map(complexity, (*self.left, *self.right))))
+        """The number of records, then how much there is to read in the different ones."""
+        changes = (*self.left, *self.right)
+        values = (*unique(self.common), *changes)
+        return len(self.common) + len(changes), sum(map(complexity, values))
 
     def smaller(self) -> Iterator[Change]:
         """Fewer common records, fewer that differ, simpler values; large steps first."""
@@ -68,14 +68,19 @@ class Change(Node):
                 yield replace(self, common=keep[:i] + keep[i + 1 :])
         yield from self._fewer_changes(fewest)
         for i, value in enumerate(unique(keep)):
-            for each in self.domain.record.simpler(value)[: 4 if i < 4 else 1]:
+            for each in spread(self.domain.record.simpler(value), 6 if i < 4 else 2):
                 yield replace(self, common=_put(each, value, keep))
         for value in unique(self.left):
-            for each in self.domain.record.simpler(value)[:6]:
-                yield replace(self, left=_put(each, value, self.left))
+            for each in spread(self.domain.record.simpler(value), 8):
+                yield from self._if_changed(_put(each, value, self.left), self.right)
         for value in unique(self.right):
-            for each in self.domain.record.simpler(value)[:6]:
-                yield replace(self, right=_put(each, value, self.right))
+            for each in spread(self.domain.record.simpler(value), 8):
+                yield from self._if_changed(self.left, _put(each, value, self.right))
+
+    def _if_changed(self, left: Records, right: Records) -> Iterator[Change]:
+        """The same with other records that differ, where these do."""
+        if key_of(left) != key_of(right):
+            yield replace(self, left=left, right=right)
 
     def _fewer_changes(self, fewest: int) -> Iterator[Change]:
         """Only the first changes; the records of the others go, or else stay as they are in x."""

@@ -68,20 +68,22 @@ class Answers(Node):
 
 
 def _undone(length: int) -> dict[tuple[int, int], None]:
-    """Which changes of a run may be undone: all but one, then half of them, then one.
+    """Which changes of a run may be undone: all but one, then halves, then smaller pieces.
 
     >>> list(_undone(3))
     [(1, 3), (0, 2), (0, 1), (1, 2), (2, 3)]
     """
     if length == 1:
         return {}
-    half = length // 2
-    large = [(1, length), (0, length - 1), (half, length), (0, half)]
-    one = range(length) if length <= _SHORT else (0, length - 1)
-    return dict.fromkeys([*large, *((i, i + 1) for i in one)])
+    found = [(1, length), (0, length - 1)]
+    size = length // 2
+    while size and size * _PIECES >= length:
+        found += [(i, min(i + size, length)) for i in range(0, length, size)]
+        size //= 2
+    return dict.fromkeys(found)
 
 
-_SHORT = 12
+_PIECES = 20
 
 
 def together(x: Runs, x_prime: Runs) -> list[tuple[int, int, int]]:

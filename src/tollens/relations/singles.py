@@ -8,9 +8,10 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from tollens.domains import Domain, integers, reals
-from tollens.domains.values import complexity
+from tollens.domains.values import complexity, spread
 from tollens.errors import UsageError
 from tollens.keys import key_of
 from tollens.relations.relation import Node, Relation, of_nodes
@@ -43,12 +44,30 @@ class Two(Node):
 
     def smaller(self) -> Iterator[Two]:
         """One of the two, or both, simpler."""
-        first, second = self.domain.simpler(self.x)[:8], self.domain.simpler(self.x_prime)[:8]
+        first, second = (spread(self.domain.simpler(each), 8) for each in (self.x, self.x_prime))
         both = itertools.product(first, second)
         one = [(each, self.x_prime) for each in first] + [(self.x, each) for each in second]
         for a, b in [*both, *one]:
             if key_of(a) != key_of(b) and self.related(a, b):
                 yield replace(self, x=a, x_prime=b)
+
+
+@dataclass(frozen=True)
+class Near(Two):
+    """Two numbers; `step` is added to one for a neighbour of it."""
+
+    step: float
+
+    def smaller(self) -> Iterator[Two]:
+        """Simpler numbers the same step apart, then one of them simpler."""
+        each: Any
+        for number in (self.x, self.x_prime):
+            for each in spread(self.domain.simpler(number), 8):
+                for step in (self.step, -self.step):
+                    low, high = sorted([each, stepped(each, step)])
+                    if self.related(low, high):
+                        yield replace(self, x=low, x_prime=high)
+        yield from super().smaller()
 
 
 def any_two(domain: Domain) -> Relation:
@@ -120,16 +139,16 @@ def numbers(
     def related(a: object, b: object) -> bool:
         if not isinstance(a, int | float) or not isinstance(b, int | float):
             return False
-        return 0 < abs(Fraction(a) - Fraction(b)) <= Fraction(by)
+        inside = low <= min(a, b) and max(a, b) <= high and is_finite(a) and is_finite(b)
+        return inside and 0 < abs(Fraction(a) - Fraction(b)) <= Fraction(by)
 
     found = [c for c in (*near, *far) if is_finite(c) and is_finite(c + step)]
-    pairs = [(c, stepped(c, step)) for c in found]
-    pairs = [(a, b) for a, b in pairs if low <= a and b <= high and related(a, b)]
+    pairs = [(c, stepped(c, step)) for c in found if related(c, stepped(c, step))]
     if not pairs:
         raise UsageError(
             f"numbers: by is {by}, too small to change a float between {low} and {high}"
         )
-    return of_nodes("numbers", pairs, lambda pair: Two(domain, *pair, related))
+    return of_nodes("numbers", pairs, lambda pair: Near(domain, *pair, related, step))
 
 
 def _findings(by: float, low: float, high: float, whole: bool) -> list[str]:
