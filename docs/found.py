@@ -81,6 +81,14 @@ def found(result: dict[str, Any]) -> str:
     return f"not refuted (from ε = {number(excess)})"
 
 
+def cut(text: str, longest: int) -> str:
+    """A text, cut in the middle where it is long."""
+    if len(text) <= longest:
+        return text
+    half = longest // 2 - 2
+    return f"{text[:half]} ... {text[-half:]}"
+
+
 def known(result: dict[str, Any]) -> str:
     """What was known before."""
     return {"broken": "broken", "sound": "right", "unknown": "?"}[result["known"]]
@@ -153,8 +161,9 @@ def refuted(library: str, table: Table, cell: Cell) -> str:
         (
             release(each),
             cell(mechanism(each)),
-            cell(f"{each['x']} and {each['x_prime']}") + (" (given)" if each["given"] else ""),
-            cell(each["witness"] or ""),
+            cell(f"{cut(each['x'], 60)} and {cut(each['x_prime'], 60)}")
+            + (" (given)" if each["given"] else ""),
+            cell(cut(each["witness"] or "", 150)),
             cell(each["source"] or "found here"),
         )
         for each in of(library)

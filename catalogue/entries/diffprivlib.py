@@ -109,4 +109,8 @@ ENTRIES = (
     *MODELS.each("standard_scaler", SCALARS, unknown="dpl030 dpl066"),
     *MODELS.each("k_means", POINTS, unknown="dpl052 dpl066", pairs=2000),
     *MODELS.each("decision_tree", KNOWN_CLASSES, unknown="dpl060 dpl066"),
+    *MODELS.each(
+        *("decision_tree", tollens.add_remove(CLASSIFIED, values=[(0.0, 1), (1.0, 0)])),
+        unknown="dpl066", suffix="one-row-more",
+    ),
 )  # fmt: skip
