@@ -42,7 +42,7 @@ ENTRIES = (
     *ACCOUNTING.each("sampled_gaussian_rdp", MORE, sound="dpacc043", pairs=20_000),
     *FLOWER.each("local_gaussian_small", UPDATE, sound="flwr114", pairs=20_000),
     *FLOWER.each(
-        "local_gaussian_large", UPDATE, broken="flwr114", pairs=600_000,
+        "local_gaussian_large", UPDATE[:1], broken="flwr114", given=True, pairs=450_000,
         source="the classical formula, used above epsilon = 1; too small a violation to be seen "
         "within a billion pairs",
     ),
