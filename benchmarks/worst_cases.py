@@ -41,6 +41,8 @@ class Case:
     fixed_test: int | None = None
     smallest: tuple[int, int] | None = None
     budget: int = MOST
+    long: bool = False
+    """Whether it takes minutes, and is left to the full form."""
 
 
 UNIT = tollens.add_remove(d.lists(d.reals(0, 1)))
@@ -193,7 +195,8 @@ CASES = (
     _local("sparse vector 3, 6 queries", _sparse_value, "epsilon=1", tollens.queries(6), SVT,
            fixed_test=215_443, smallest=(12, 6), outputs="numeric", budget=1_000_000),
     _local("sparse vector 3, 10 queries", _sparse_value, "epsilon=1", TEN, SVT,
-           smallest=(20, 10), outputs="numeric", budget=1_000_000),
+           smallest=(20, 10), outputs="numeric", budget=1_000_000,
+           long=True),
     _local("sparse vector 4", _sparse_vector(4, 4 / 3, 5), "epsilon=1", TEN, SVT,
            fixed_test=14_677, smallest=(20, 10)),
     _local("sparse vector 5", _sparse_vector(2, 0, None), "epsilon=1", TEN, SVT,
