@@ -8,15 +8,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import random
 from collections.abc import Callable, Hashable
 from typing import Any
 
 try:
-    from hypothesis import HealthCheck, Phase, find, settings
+    from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
     from hypothesis import strategies as st
-    from hypothesis.errors import NoSuchExample, Unsatisfiable
+    from hypothesis.database import InMemoryExampleDatabase
+    from hypothesis.errors import Unsatisfiable
 except ImportError as error:  # pragma: no cover - core installations
     from tollens.errors import UsageError
 
@@ -110,7 +109,7 @@ def _drawn(strategy: st.SearchStrategy[Any], count: int) -> list[tuple[object, o
             pairs.setdefault(key_of((x, x_prime)), (x, x_prime))
         return len(pairs) >= count
 
-    _find(strategy, enough, count, (Phase.generate,))
+    _search(strategy, enough, count, (Phase.generate,))
     return list(pairs.values())
 
 
@@ -120,36 +119,57 @@ def _shrink(
     count: int,
     refuted: Callable[[tuple[object, object]], bool],
 ) -> None:
-    """Come to the target as `_drawn` did, and from there to smaller pairs that are refuted."""
-    known: dict[Hashable, bool] = {target: True}
-    reached = False
+    """Come to the target as `_drawn` did, and from there to smaller pairs that are refuted.
 
-    def holds(pair: object) -> bool:
-        nonlocal reached
-        x, x_prime = _checked(pair)
+    In two searches, since Hypothesis takes no pair a second time that came before the target. The
+    second one draws more than a pair: what the first one kept is then its start, not its result.
+    """
+    known: dict[Hashable, bool] = {target: True}
+
+    def holds(pair: Any) -> bool:
+        x, x_prime = _checked(pair[0])
         key = key_of((x, x_prime))
-        if not reached:
-            reached = key == target
-            return reached
         if key not in known:
             known[key] = key_of(x) != key_of(x_prime) and refuted((x, x_prime))
         return known[key]
 
-    _find(strategy, holds, count, (Phase.generate, Phase.shrink))
+    place = InMemoryExampleDatabase()
+    if _search(strategy, lambda pair: key_of(pair) == target, count, (Phase.generate,), place):
+        more = st.tuples(strategy, st.booleans())
+        _search(more, holds, count, (Phase.reuse, Phase.shrink), place)
 
 
-def _find(
+class _Found(Exception):  # noqa: N818 - it is no error
+    """A pair for which a condition holds."""
+
+
+def _search(
     strategy: st.SearchStrategy[Any],
-    condition: Callable[[Any], bool],
+    condition: Callable[[object], bool],
     count: int,
     phases: tuple[Phase, ...],
-) -> None:
-    quiet = settings(
-        max_examples=20 * count, database=None, deadline=None, phases=phases,
-        suppress_health_check=list(HealthCheck),
+    place: InMemoryExampleDatabase | None = None,
+) -> bool:
+    """Whether Hypothesis finds a pair for which the condition holds; `place` keeps it."""
+
+    @settings(
+        max_examples=20 * count, database=place, deadline=None, phases=phases,
+        suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
+        verbosity=Verbosity.quiet,
     )  # fmt: skip
-    with contextlib.suppress(NoSuchExample, Unsatisfiable):
-        find(strategy, condition, settings=quiet, random=random.Random(_SEED))  # noqa: S311
+    @seed(_SEED)
+    @given(strategy)
+    def test(pair: object) -> None:
+        if condition(pair):
+            raise _Found
+
+    try:
+        test()
+    except _Found:
+        return True
+    except Unsatisfiable:
+        pass
+    return False
 
 
 def _checked(pair: object) -> tuple[object, object]:
