@@ -18,11 +18,12 @@ from tollens.keys import key_of
 TITLE = "Worst cases, found from a relation"
 NOTE = (
     "α = 1e-6. Each mechanism is given with a relation over the type of its data, as its user "
-    "would write it; which pair breaks the claim, and by which event, is left to the audit. *fixed "
-    "test*: samples a side at which a test of 95 % that is given both is expected to fire. "
-    "*smallest pair*: records or answers in both inputs, and how many differ. Entries of libraries run in "
-    "environments of their own (`python -m catalogue.environments`), and are left out where those "
-    "are not made; *given* says that the catalogue gives the pair, because nobody would guess it."
+    "would write it; which pair breaks the claim, and by which event, is left to the audit. "
+    "*fixed test*: samples a side at which a test of 95 % that is given both is expected to fire."
+    " *smallest pair*: records or answers in both inputs, and how many differ. Entries of "
+    "libraries run in environments of their own (`python -m catalogue.environments`), and are "
+    "left out where those are not made; *given* says that the catalogue gives the pair, because "
+    "nobody would guess it."
 )
 RUNS = (1, 1)
 SECONDS = 600.0
