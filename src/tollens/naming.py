@@ -24,7 +24,7 @@ def command_words(text: str) -> list[str] | None:
     except ValueError as error:
         raise TargetError(f"cannot read the program in {text!r}: {error}") from None
     if not words:
-        raise TargetError(f"{text!r} names no program; write \"command:./program --flag\"")
+        raise TargetError(f'{text!r} names no program; write "command:./program --flag"')
     return words
 
 

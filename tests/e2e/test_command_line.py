@@ -1,8 +1,8 @@
 """The commands as a user runs them: exit codes, streams, documents, interruption, replay."""
 
 import json
-import re
 import os
+import re
 import signal
 import subprocess
 import sys
