@@ -523,7 +523,8 @@ class TestLife:
             if data: {hang}
         """
         script = f"""
-        import sys, time, numpy, tollens
+        import signal, sys, time, numpy, tollens
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background has none
         mechanism = tollens.command({words(text)!r})
         print(mechanism.sample(0, 1, numpy.random.default_rng(0))[0], flush=True)
         if {number == signal.SIGINT}: mechanism.sample(1, 2, numpy.random.default_rng(0))

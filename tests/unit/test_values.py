@@ -145,7 +145,10 @@ def test_frames_come_back(name):
     frame = library.DataFrame({"a": [1, 2], "b": [0.5, math.nan], "c": ["x", None]})
     again = through_json(frame)
     assert type(again) is type(frame)
-    assert again["a"].to_list() == [1, 2] and again["c"].to_list() == ["x", None]
+    assert again["a"].to_list() == [1, 2]
+    first, second = again["c"].to_list()
+    assert first == "x"
+    assert second is None or math.isnan(second)  # pandas 3 has NaN where texts are missing
     assert math.isnan(again["b"].to_list()[1])
 
 

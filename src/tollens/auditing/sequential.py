@@ -128,7 +128,7 @@ class Gambler:
         self._share = share
         self._search = SearchStream(seed)
         self._past: list[_Part] = []
-        self._draws = 0
+        self._drawn = (0, 0)
         self._next_fit = self._next_bet = BURN_IN
         self._bet_at = -1
 
@@ -197,11 +197,14 @@ class Gambler:
         self.notes.take(x, y, self.pairs, self.bankroll.log_value)
 
     def _numbered(self, x: Outputs, y: Outputs, coupled: bool) -> _Part:
-        """These runs with numbers of their draws, which both sides of coupled ones share."""
-        start = self._draws
-        first = start + np.arange(len(x))
-        second = first if coupled else start + len(x) + np.arange(len(y))
-        self._draws += len(x) if coupled else len(x) + len(y)
+        """These runs with numbers of their draws, which both sides of coupled ones share.
+
+        The numbers do not depend on how the stream is cut: x has even ones, x' odd ones of its own.
+        """
+        n, m = self._drawn
+        first = 2 * (n + np.arange(len(x)))
+        second = first if coupled else 2 * (m + np.arange(len(y))) + 1
+        self._drawn = n + len(x), m + (0 if coupled else len(y))
         return _Part(replace(x, draws=first), replace(y, draws=second), coupled)
 
     def _learn(self) -> None:
