@@ -48,7 +48,7 @@ def measure(runner: Runner) -> list[Row]:
     known, made = entries(), environments()
     ready = [name for name in OF_LIBRARIES if made[known[name].environment].ready]
     cases = [case for case in CASES if runner.full or not case.long]
-    found = runner.repeat(_local, cases)
+    found = runner.repeat(_local, [case.name for case in cases])
     rows = [_row(case, ended[0]) for case, ended in zip(cases, found, strict=True)]
     for name, ended in zip(ready, runner.repeat(_of_library, ready), strict=True):
         entry = known[name]
@@ -61,8 +61,9 @@ def measure(runner: Runner) -> list[Row]:
     return rows
 
 
-def _local(job: tuple[Case, int]) -> Ended:
-    case, seed = job
+def _local(job: tuple[str, int]) -> Ended:
+    name, seed = job
+    case = next(case for case in CASES if case.name == name)
     started = time.perf_counter()
     verdict = tollens.audit(
         case.mechanism, case.claim, neighbours=case.neighbours, alpha=ALPHA, budget=case.budget,
