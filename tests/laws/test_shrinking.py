@@ -11,6 +11,7 @@ import pytest
 
 import tollens
 import tollens.auditing.run as running
+import tollens.auditing.sequential as sequential
 from tollens import domains
 from tollens.auditing.shrink import LEAST_PAIRS, MOST_TRIED, SHARE, TIMES, Attempts
 from tollens.errors import Interrupted
@@ -73,6 +74,12 @@ def again(verdict):
 
 
 @pytest.fixture
+def _seldom_new_bets(monkeypatch):
+    """Bets that stand for longer: as fair, and several times as quick."""
+    monkeypatch.setattr(sequential, "REBET", 1.3)
+
+
+@pytest.fixture
 def levels(monkeypatch):
     """The parts of alpha that gamblers were given, the one who chose the pair first."""
     given, make = [], running.gamblers
@@ -121,6 +128,7 @@ def test_perfect_bets_show_a_harmless_pair_at_most_with_the_level_kept():
     assert wrong_share(lambda level: 0.2, times=100) > 0.9  # the whole level for each bet
 
 
+@pytest.mark.usefixtures("_seldom_new_bets")
 @pytest.mark.parametrize("part", range(4))
 def test_of_real_audits_the_pair_shown_breaks_the_claim(part):
     """Two larger and two smaller pairs sit exactly at the edge of the claim.
@@ -137,6 +145,7 @@ def test_of_real_audits_the_pair_shown_breaks_the_claim(part):
     )  # chosen wrongly, and not refuted again
 
 
+@pytest.mark.usefixtures("_seldom_new_bets")
 def test_the_whole_alpha_for_each_bet_would_be_seen(monkeypatch):
     make = running.gamblers
     monkeypatch.setattr(running, "gamblers", lambda *a, level, **k: make(*a, level=0.2, **k))
@@ -159,6 +168,7 @@ class Drawn:
         return runs[at]
 
 
+@pytest.mark.usefixtures("_seldom_new_bets")
 def test_runs_that_chose_the_pair_would_be_seen_if_they_were_used_again(monkeypatch):
     """Some audits refute a pair by chance that keeps the claim: no fresh runs confirm that."""
     monkeypatch.setattr(running.shrinking, "SHARE", 0.5)

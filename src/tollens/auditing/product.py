@@ -42,7 +42,7 @@ WORTH = 1.1
 """How many times the growth of a pair must be that of equal numbers before they are given up."""
 
 FAVOURITE = 0.5
-"""The share of the starting stake that the favourite holds, for outputs of several numbers."""
+"""The favourite's share of what the bets of `SLOTS` start with, for outputs of several numbers."""
 
 
 class ProductBets:
@@ -90,8 +90,8 @@ class ProductBets:
         Those of `SLOTS` have equal shares. They depend on what was learned last, and are read
         before the first bet.
         """
-        favourite = FAVOURITE if self._several else 0.0
-        main = 1 - favourite - sum(share for _, share in self._extra)
+        favourite = FAVOURITE * self.learned_share if self._several else 0.0
+        main = self.learned_share - favourite
         parts = [(SLOTS, main), *self._extra]
         shares = np.concatenate([np.full(len(names), part / len(names)) for names, part in parts])
         by_promise = np.repeat(shares / len(self.promises), len(self.promises))
