@@ -43,6 +43,19 @@ class TestRelations:
         assert not holds(one, x, both)
         assert holds(every, tuple(x), tuple(both))
 
+    def test_changes_that_add_up(self):
+        total = {"kind": "queries", "change": "sum", "by": "1/2"}
+        x = [F(1), F(2), F(3)]
+        third = F(1, 6)
+        assert holds(total, x, [v + third for v in x])
+        assert holds(total, x, [x[0] - third, x[1] + third, x[2] - third])
+        assert holds(total, [v + third for v in x], x)
+        assert holds(total, x, [x[0] + F(1, 2), *x[1:]])
+        assert not holds(total, x, [v + third + EPS for v in x])
+        assert not holds(total, x, [x[0] + F(1, 2), x[1] - EPS, x[2]])
+        assert not holds(total, x, [*x, F(0)])
+        assert not holds({**total, "by": "-1/2"}, x, [v + third for v in x])
+
     @pytest.mark.parametrize(
         ("x", "x_prime"),
         [

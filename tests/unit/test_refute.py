@@ -23,6 +23,7 @@ from tollens.neighbours import Pair
 from tollens.outcome import Outcome, Reason
 from tollens.refutation import api, engine
 from tollens.refutation.found import Found, Step
+from tollens.refutation.inputs import exact_relation
 from tollens.verdict import Verdict
 from tollens.verified import MEANING
 from tollens.witness import ProvedWitness
@@ -208,6 +209,28 @@ class TestOutcomes:
         assert asked["engine"] == "events"
         assert asked["program"].name == "half_scale"
         assert steps == [Step("events", 1, 2, 0.5)]
+
+
+def told_by_two(answers):
+    """What it tells depends on two answers at once."""
+    return noise.flip(0.9) if answers[0] > 0 and answers[1] > 0 else noise.flip(0.1)
+
+
+class TestChangesThatAddUp:
+    def test_shares_are_exact(self):
+        made = exact_relation(tollens.queries(3, "sum", by=0.1))
+        assert made[2].x_prime == [Fraction(1, 30)] * 3
+        for pair in made:
+            changes = [abs(a - b) for a, b in zip(pair.x, pair.x_prime, strict=True)]
+            assert sum(changes) == Fraction(1, 10)
+
+    def test_a_proof_names_the_relation(self):
+        verdict = tollens.refute(
+            told_by_two, "epsilon=1", neighbours=tollens.queries(2, "sum", by=2)
+        )
+        assert verdict.refuted
+        assert verdict.neighbours.x_prime == [1, 1]
+        assert '"change": "sum"' in json.dumps(verdict.evidence.to_json())
 
 
 class TestArguments:

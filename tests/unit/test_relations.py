@@ -17,7 +17,7 @@ from tollens import add_remove, queries, substitute, zoo
 from tollens.errors import UsageError
 from tollens.keys import key_of
 from tollens.neighbours import Pair
-from tollens.relations import MAX_PAIRS, Relation, as_relation, parse_relation
+from tollens.relations import MAX_PAIRS, Relation, as_relation, numbers, parse_relation
 
 NUMBERS = st.integers(-5, 5) | st.floats(width=16) | st.booleans()
 TEXTS = st.sampled_from(["a", "b", "c", ""])
@@ -489,6 +489,12 @@ def same(a, b):
         (" queries : 4 : all ", queries(4)),
         ("queries:3:one:by=2", queries(3, "one", by=2)),
         ("queries:3:by=0.5:center=-1:change=one", queries(3, "one", by=0.5, center=-1)),
+        ("queries:10:sum", queries(10, "sum")),
+        ("queries:4:by=2.0:sum", queries(4, "sum", by=2.0)),
+        ("numbers", numbers()),
+        (" numbers : by=0.5 ", numbers(0.5)),
+        ("numbers:by=2:low=0:high=10:whole", numbers(2, low=0, high=10, whole=True)),
+        ("numbers:whole:high=-1e3", numbers(high=-1000, whole=True)),
         ("add_remove:[1,2,3]", add_remove([1, 2, 3])),
         ("add_remove:[1,2]:0:[4]", add_remove([1, 2], values=[0, [4]])),
         ("add_remove:[1]:null", add_remove([1], values=[None])),
@@ -525,6 +531,22 @@ def test_texts_that_may_name_an_object(text):
         ("queries:-1", "'-1' is not a number of queries"),
         ("queries:0", "n is 0"),
         ("queries:3:al", "did you mean 'all'"),
+        ("queries:3:sums", "did you mean 'sum'"),
+        (
+            "number:by=2",
+            "no relation 'number'; did you mean 'numbers'? Write numbers or numbers:by",
+        ),
+        ("numbers:by", "numbers: by is ''; it must be a number"),
+        ("numbers:by=x:low=[]", "2 problems"),
+        ("numbers:by=0", "by is 0; it must be a positive number"),
+        ("numbers:by=1:by=2", "numbers: by is given twice"),
+        ("numbers:hight=2", "no option 'hight'; did you mean 'high'?"),
+        ("numbers:center=2", "no option 'center'; known: by, low, high, whole"),
+        ("numbers:whole=1", "whole takes no value; write numbers:whole"),
+        ("numbers:by=0.5:whole", "by is 0.5; of whole numbers it must be whole"),
+        ("numbers:by=2:low=0:high=1", "does not fit between"),
+        ("numbers:low=NaN", "low is 'NaN'; it must be a number"),
+        ("numbers:whole:", "no option ''; known"),
         ("queries:3:size=2", "no option 'size'; known: by, center, change"),
         ("queries:3:bye=2", "did you mean 'by'"),
         ("queries:3:by=x", "by is 'x'; it must be a number"),
@@ -562,7 +584,7 @@ def test_data_by_name():
 
 @given(st.text(max_size=30) | st.text('qureisadmov_:[]{}0123,"=by.', max_size=30))
 def test_no_text_breaks_the_reader(text):
-    for head in ("", "queries:", "add_remove:", "substitute:", "add_remove:[1]:"):
+    for head in ("", "queries:", "numbers:", "add_remove:", "substitute:", "add_remove:[1]:"):
         try:
             made = parse_relation(head + text)
         except UsageError:
