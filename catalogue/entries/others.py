@@ -21,7 +21,8 @@ ISSUE = "google/differential-privacy issue 378 and PR 464 (open)"
 ENTRIES = (
     *TUMULT.each("laplace", FLOAT, sound="tmlt050 tmlt018"),
     *TUMULT.each(
-        "laplace", FLOAT, sound="tmlt018", suffix="bits", outputs="exact", pairs=10_000
+        "laplace", FLOAT, unknown="tmlt050", sound="tmlt018", suffix="bits", outputs="exact",
+        pairs=10_000,
     ),
     *TUMULT.each("geometric", INT, sound="tmlt050 tmlt018"),
     *TUMULT.each("discrete_gaussian", INT, sound="tmlt050 tmlt018"),
