@@ -53,8 +53,8 @@ docs: $(STAMP)   ## generate and build the documentation
 
 core-only:       ## prove that the core installs and passes its tests without any extra
 	$(PYTHON) -m venv .venv-core
-	.venv-core/bin/python -m pip install --quiet . pytest hypothesis syrupy
-	.venv-core/bin/python -m pytest -q -o addopts="--import-mode=importlib" \
+	.venv-core/bin/python -m pip install --quiet . pytest pytest-xdist hypothesis syrupy
+	.venv-core/bin/python -m pytest -q -n auto -o addopts="--import-mode=importlib" \
 	  -m "not postgres" tests/unit tests/zoo tests/store tests/training
 
 clean:           ## remove what was built
