@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import NamedTuple
 
@@ -117,6 +118,6 @@ def _row(case: Case, ended: Ended, *, hidden: bool = False) -> Row:
         "seconds": round(ended.seconds, 1),
     }
     if not refuted and ended.excess is not None:
-        more["detectable"] = round(ended.excess, 2)
+        more["detectable"] = round(ended.excess, 2) if math.isfinite(ended.excess) else "none"
     return Row(what=case.name, target=target, ok=ok, mean=float(ended.pairs), refuted=int(refuted),
                of=1, more=more)  # fmt: skip
