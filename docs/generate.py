@@ -543,7 +543,8 @@ class _Shell:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        named = {k: v for k, v in os.environ.items() if not k.startswith(("TOLLENS_", "GIT_"))}
+        ours = ("TOLLENS_", "GIT_", "CI", "BUILD_NUMBER")  # as at a terminal of a person
+        named = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
         who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER")
                for key, value in (("NAME", "Ann"), ("EMAIL", "ann@example.org"),
                                   ("DATE", "2026-03-01T12:00:00Z"))}  # fmt: skip

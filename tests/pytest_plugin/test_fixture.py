@@ -37,6 +37,32 @@ def test_a_broken_claim_fails_the_test_and_a_right_one_does_not(run):
         assert ours not in result.stdout.str()
 
 
+@pytest.mark.parametrize("ci", [True, False])
+def test_the_summary_of_a_session_has_one_line_for_each_failure(run, monkeypatch, ci):
+    for name in ("CI", "BUILD_NUMBER"):
+        monkeypatch.delenv(name, raising=False)
+    if ci:
+        monkeypatch.setenv("CI", "true")
+    result = run(
+        """
+        def test_broken(dp):
+            dp.audit(broken, "epsilon=1", neighbours=ROWS)
+
+        def test_own(dp):
+            dp.audit(right, "epsilon=1", neighbours=ROWS)
+            pytest.fail("first\\nsecond")
+        """
+    )
+    result.assert_outcomes(failed=2)
+    text = result.stdout.str()
+    assert text.count("witness") == 1
+    summary = text.partition("short test summary info")[2].splitlines()
+    assert [one for one in summary if one.startswith("FAILED test_it.py::test_broken")] == [
+        "FAILED test_it.py::test_broken - Failed: REFUTED    broken against epsilon=1"
+    ]
+    assert ("second" in "\n".join(summary)) is ci, "others keep what pytest shows"
+
+
 def test_the_line_to_paste_makes_the_same_audit_again(run, project):
     text = """
         def test_right(dp):

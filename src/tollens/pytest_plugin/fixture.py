@@ -117,7 +117,8 @@ class DP:
             pytest.skip(f"tested nothing: {verdict.reason.value}")
         from tollens.pytest_plugin.words import failure
 
-        pytest.fail(failure(verdict, asked, session, running.item), pytrace=False)
+        running.failure = failure(verdict, asked, session, running.item)
+        pytest.fail(running.failure, pytrace=False)
 
 
 def _audited(asked: Question, session: Session, running: Running) -> Verdict:

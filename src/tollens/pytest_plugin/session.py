@@ -28,12 +28,13 @@ _ADDED = pytest.StashKey[list[tuple[str, object]]]()
 
 @dataclass
 class Running:
-    """A test that runs now: the records of its audits, and what was refuted in it."""
+    """A test that runs now: the records of its audits, what was refuted in it, how it failed."""
 
     item: pytest.Item
     records: list[Record] = field(default_factory=list)
     reported: int = 0
     refuted: dict[Hashable, tuple[Verdict, Record]] = field(default_factory=dict)
+    failure: str | None = None
 
     def repeated(self, key: Hashable | None) -> Verdict | None:
         """The verdict on a question that was refuted before, whose record is now the last one."""
@@ -126,6 +127,8 @@ class Session:
             return (yield)
         records = running.report()
         report = yield
+        if running.failure is not None and call.excinfo is not None:
+            _shorten(report, call.excinfo.value, running.failure)
         notes = getattr(call.excinfo and call.excinfo.value, "__notes__", None)
         if records and notes:  # the failing example of Hypothesis, which pytest leaves out
             report.sections.append(("Hypothesis", "\n".join(notes)))
@@ -137,6 +140,16 @@ class Session:
                 "audits": records,
             }
         return report
+
+
+def _shorten(report: pytest.TestReport, raised: BaseException, failure: str) -> None:
+    """Let the summary of a session have the first line of our failures, also where it does not cut.
+
+    In CI pytest repeats the whole text there, which stands above in full.
+    """
+    place = getattr(report.longrepr, "reprcrash", None)
+    if place is not None and str(raised) == failure:
+        place.message = place.message.partition("\n")[0]
 
 
 def _lift_deadline(test: pytest.Item) -> None:
