@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tollens.report.training_figure import _thinned, _ticks, training_svg
+from tollens.report.figures.canvas import stairs, ticks
+from tollens.report.training_figure import training_svg
 from tollens.rounding import down
 from tollens.training.parts.part import Finding
 from tollens.training.step_audit import StepAudit
@@ -111,11 +112,11 @@ def test_a_fault_before_the_first_step_is_named():
 
 
 def test_stairs_are_drawn_by_their_corners():
-    points = [(0.0, 0.0), (1.0, 0.0), (1.0, 0.0), (2.0, 0.0), (2.0, 3.0), (3.0, 3.0), (4.0, 3.0)]
-    assert _thinned(points) == [(0.0, 0.0), (2.0, 0.0), (2.0, 3.0), (4.0, 3.0)]
+    points = [(0.0, 0.0), (1.0, 0.0), (1.0, 0.0), (2.0, 3.0), (3.0, 3.0), (4.0, 3.0)]
+    assert stairs(points) == [(0.0, 0.0), (2.0, 0.0), (2.0, 3.0), (4.0, 3.0)]
 
 
 @pytest.mark.parametrize("most", [1e-3, 0.7, 1.0, 3.3, 12, 299, 300, 301, 5e6])
 def test_ticks_reach_the_largest_value_and_are_few(most):
-    ticks = _ticks(most, 5)
-    assert ticks[0] == 0 and ticks[-2] < most <= ticks[-1] * (1 + 1e-9) and len(ticks) <= 8
+    found = ticks(0.0, most, 5)
+    assert found[0] == 0 and found[-2] < most <= found[-1] * (1 + 1e-9) and len(found) <= 8

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import tollens
 from tollens.evidence import Wealth
 from tollens.neighbours import Pair
-from tollens.report.junit import junit_document, legal, problem_target
+from tollens.report.junit import junit_document, problem_target
+from tollens.report.markup import legal
 from tollens.verdict import Outcome, Reason, Verdict
 
 ANY_TEXT = st.text(max_size=30)  # control characters and lone surrogates among them

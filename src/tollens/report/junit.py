@@ -12,12 +12,12 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from tollens.report.leaks import leak_message
+from tollens.report.markup import legal
 from tollens.verdict import Outcome, Verdict
 
 SUITE = "tollens"
 """The name of the one test suite of a document."""
 
-_ILLEGAL = re.compile("[^\t\n\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TARGET = re.compile(r"(?P<target>.+?\.py::[^\s:]+): (?P<message>.*)", re.DOTALL)
 _TITLE_LENGTH = 120
 
@@ -49,16 +49,6 @@ def junit_document(rows: Sequence[tuple[str, Verdict]], problems: Sequence[str])
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode")
 
 
-def legal(text: str) -> str:
-    r"""The text with every character that XML 1.0 cannot hold written as an escape.
-
-    >>> legal("a\x00b\x1b[1m\ud800")
-    'a\\x00b\\x1b[1m\\ud800'
-    """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _ILLEGAL.sub(lambda found: _escape(ord(found.group())), lines)
-
-
 def problem_target(problem: str) -> tuple[str | None, str]:
     """The target that a problem begins with, if it does, and the rest of the text.
 
@@ -69,10 +59,6 @@ def problem_target(problem: str) -> tuple[str | None, str]:
     """
     found = _TARGET.fullmatch(problem)
     return (found["target"], found["message"]) if found else (None, problem)
-
-
-def _escape(code: int) -> str:
-    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"
 
 
 def _verdict_case(target: str, verdict: Verdict) -> ET.Element:
