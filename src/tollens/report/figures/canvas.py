@@ -101,8 +101,8 @@ class Panel:
         return f'<polyline class="{kind}" points="{path}"/>'
 
     def area(self, points: Line, kind: str) -> str:
-        """The polygon with these corners."""
-        return f'<polygon class="{kind}" points="{self._path(points)}"/>'
+        """The polygon with these corners; those on a straight side are left out."""
+        return f'<polygon class="{kind}" points="{self._path(_corners(points))}"/>'
 
     def rectangle(self, x: tuple[float, float], y: tuple[float, float], kind: str) -> str:
         """All between two numbers on either axis; one pixel wide and high at least."""
@@ -234,6 +234,21 @@ def legend(entries: Iterable[tuple[str, str]], *, left: float, height: float) ->
     return "".join(out)
 
 
+def swatches(entries: Iterable[tuple[Sequence[str], str]], *, left: float, height: float) -> str:
+    """Squares, each of one or more kinds of areas, with their names."""
+    out = []
+    for kinds, name in entries:
+        for kind in kinds:
+            out.append(
+                f'<rect class="{kind}" x="{_px(left)}" y="{_px(height - 9)}" width="10" '
+                f'height="10"/>'
+            )
+            left += 12
+        out.append(text(left + 4, height, name))
+        left += 16 + round(_LETTER * len(name))
+    return "".join(out)
+
+
 def apart(places: Sequence[float], least: float = 14.0) -> list[float]:
     """Rising places of texts, moved where two are closer than `least`.
 
@@ -290,6 +305,21 @@ def stairs(points: Line) -> list[tuple[float, float]]:
             kept.pop()
         kept.append(point)
     return kept
+
+
+def _corners(points: Line) -> list[tuple[float, float]]:
+    """The points at which a line turns, by more than a thousandth of a right angle."""
+    kept: list[tuple[float, float]] = []
+    for point in points:
+        while len(kept) > 1 and _straight(kept[-2], kept[-1], point):
+            kept.pop()
+        kept.append(point)
+    return kept
+
+
+def _straight(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    (ux, uy), (vx, vy) = (b[0] - a[0], b[1] - a[1]), (c[0] - b[0], c[1] - b[1])
+    return abs(ux * vy - uy * vx) <= 1e-3 * math.hypot(ux, uy) * math.hypot(vx, vy)
 
 
 def ticks(low: float, high: float, about: int, *, whole: bool = False) -> list[float]:
