@@ -153,7 +153,7 @@ class MonitorState:
                 last_outcome=_text(data["last_outcome"]),
                 updated_at=_moment(data["updated_at"]),
                 stale=data["stale"] is True,
-                raised=_alarm(data["raised"]),
+                raised=None if data["raised"] is None else alarm_from_json(data["raised"]),
                 notes=tuple(str(note) for note in data["notes"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -197,26 +197,8 @@ class HistoryRow:
         return jsonable
 
 
-def _moments(value: object) -> object:
-    """Datetimes as ISO texts, within dictionaries."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return {key: _moments(item) for key, item in value.items()}
-    return value
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _moment(value: object) -> datetime | None:
-    return None if value is None else datetime.fromisoformat(str(value))
-
-
-def _alarm(value: object) -> AlarmState | None:
-    if value is None:
-        return None
+def alarm_from_json(value: object) -> AlarmState:
+    """The alarm of `AlarmState.to_dict`; what fits not raises one of Python's own errors."""
     if not isinstance(value, dict):
         raise TypeError("the alarm is no object")
     place, raised_at = value["likely_break"], _moment(value["raised_at"])
@@ -239,3 +221,20 @@ def _alarm(value: object) -> AlarmState | None:
         reason=_text(value["reason"]),
         peak=None if value["peak"] is None else number_from_json(value["peak"], "peak"),
     )
+
+
+def _moments(value: object) -> object:
+    """Datetimes as ISO texts, within dictionaries."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {key: _moments(item) for key, item in value.items()}
+    return value
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _moment(value: object) -> datetime | None:
+    return None if value is None else datetime.fromisoformat(str(value))

@@ -37,13 +37,23 @@ _FOLDED = 20
 
 def standing_text(row: Standing, *, width: int = 100) -> Text:
     """How a series stands after a step, as labelled lines."""
+    lines = standing_lines(row)
+    if row.recent:
+        so_far = spark(row.recent, row.state.threshold, min(RECENT, width - 12))
+        lines.insert(3, ("so far", so_far))
+    if row.alarm:
+        label, words = lines[-1]
+        lines[-1] = (label, unbroken(words))
+    return labelled(lines, STYLES[row.state.word], width=width)
+
+
+def standing_lines(row: Standing) -> list[tuple[str, str]]:
+    """How a series stands, as (label, text) pairs; its state is the first label."""
     state = row.state
     at = "no step yet" if state.version is None else f"version {short(state.version)}"
     lines = [(state.word, f"{state.name} at {at}" if state.version else f"{state.name}, {at}")]
     lines.append(("claim", row.claim))
     lines.append(("evidence", evidence_words(state)))
-    if row.recent:
-        lines.append(("so far", spark(row.recent, state.threshold, min(RECENT, width - 12))))
     if state.alarm and state.raised is not None:
         lines += _alarm_lines(state.raised)
     if state.steps:
@@ -61,8 +71,8 @@ def standing_text(row: Standing, *, width: int = 100) -> Text:
         ))  # fmt: skip
     if row.alarm:
         words = f"tollens monitor acknowledge {quoted(state.name)} --reason TEXT"
-        lines.append(("close", unbroken(words)))
-    return labelled(lines, STYLES[state.word], width=width)
+        lines.append(("close", words))
+    return lines
 
 
 def acknowledged_text(
