@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from tollens.claim import claim_from_json
 from tollens.errors import UsageError
-from tollens.monitoring.series import all_in_force, history_of, in_force, located, named, state_of
+from tollens.monitoring.series import (
+    Newest,
+    history_of,
+    in_force,
+    latest,
+    located,
+    named,
+    newest_of,
+    state_from,
+)
 from tollens.monitoring.state import AlarmState, HistoryRow, MonitorState
 from tollens.monitoring.weights import Horizon, checked_horizon
 from tollens.store import SeriesRecord, Store
@@ -21,7 +30,7 @@ class Standing:
     """A series and how it stands.
 
     `recent` are its last steps, oldest first. `elsewhere` are alarms of other series of this name
-    that nobody acknowledged: other settings do not close an alarm.
+    that nobody acknowledged: other settings do not close an alarm. `id` is its number in the store.
     """
 
     state: MonitorState
@@ -33,6 +42,7 @@ class Standing:
     current: bool
     recent: tuple[HistoryRow, ...] = ()
     elsewhere: tuple[AlarmState, ...] = ()
+    id: int = 0
 
     @property
     def alarm(self) -> bool:
@@ -46,7 +56,8 @@ class Standing:
             "pairs": self.pairs, "delta": self.delta, "current": self.current,
         }  # fmt: skip
         others = [alarm.step for alarm in self.elsewhere]
-        return {**self.state.to_dict(), **settings, "open_alarms_of_older_series": others}
+        found = {**self.state.to_dict(), **settings, "open_alarms_of_older_series": others}
+        return {"id": self.id, **found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +82,23 @@ def standing(
     force = in_force(store, same)
     current = force is not None and force.id == series.id
     others = [other for other in same if other.id != series.id] if current else []
+    elsewhere = [alarm for other in others for alarm in open_alarms(store, other)]
+    return _standing(
+        store, series, newest_of(store, series), notes=notes, recent=recent, current=current,
+        elsewhere=elsewhere,
+    )  # fmt: skip
+
+
+def _standing(
+    store: Store,
+    series: SeriesRecord,
+    known: Newest,
+    *,
+    notes: Sequence[str] = (),
+    recent: int,
+    current: bool,
+    elsewhere: Sequence[AlarmState] = (),
+) -> Standing:
     settings = series.settings
     try:
         claim = str(claim_from_json(settings["claim"]))
@@ -79,9 +107,8 @@ def standing(
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(f"the settings of {series.name} cannot be read: {error!r}") from None
     return Standing(
-        state_of(store, series, notes), claim, alpha, horizon, pairs, delta, current,
-        tuple(history_of(store, series, recent)) if recent else (),
-        tuple(alarm for other in others for alarm in open_alarms(store, other)),
+        state_from(store, series, known, notes), claim, alpha, horizon, pairs, delta, current,
+        tuple(history_of(store, series, recent)) if recent else (), tuple(elsewhere), series.id,
     )  # fmt: skip
 
 
@@ -91,24 +118,47 @@ def open_alarms(store: Store, series: SeriesRecord) -> list[AlarmState]:
     return [located(alarm) for alarm in found if alarm.acknowledged_at is None]
 
 
-def standings(store: Store) -> list[Standing]:
-    """The series in force of every name, by name; after each the others with an open alarm."""
+def standings(store: Store, *, recent: int = RECENT) -> list[Standing]:
+    """The series in force of every name, by name; after each the others with an open alarm.
+
+    Without `recent` steps it takes three queries, however many series and steps there are.
+    """
+    by_name: dict[str, list[SeriesRecord]] = {}
+    for series in store.series():
+        by_name.setdefault(series.name, []).append(series)
+    steps, alarms = store.newest_steps(), store.newest_alarms()
     found = []
-    for series in all_in_force(store):
-        found.append(standing(store, series))
-        for other in store.series(series.name):
-            if other.id != series.id and open_alarms(store, other):
-                found.append(standing(store, other))
+    for name in sorted(by_name):
+        same = by_name[name]
+        force = latest(same, steps)
+        alarmed = [
+            series
+            for series in same
+            if series.id in alarms and not alarms[series.id].acknowledged_at
+        ]
+        others = [series for series in alarmed if series.id != force.id]
+        for series in (force, *others):
+            current = series.id == force.id
+            elsewhere = [located(alarms[other.id]) for other in others] if current else []
+            known = Newest(steps.get(series.id), alarms.get(series.id))
+            found.append(
+                _standing(store, series, known, recent=recent, current=current, elsewhere=elsewhere)
+            )
     return found
 
 
 def history(store: Store, name: str, last: int | None) -> History:
     """The series in force under a name with its steps; only the `last` ones if so asked."""
     series = named(store, name)
-    older = [other for other in store.series(name) if other.id != series.id]
+    return history_of_series(store, series, tuple(history_of(store, series, last)))
+
+
+def history_of_series(store: Store, series: SeriesRecord, rows: Sequence[HistoryRow]) -> History:
+    """The same of any series, with the steps that are given."""
+    others = [other for other in store.series(series.name) if other.id != series.id]
     return History(
         standing(store, series, recent=0),
-        tuple(history_of(store, series, last)),
+        tuple(rows),
         tuple(located(alarm) for alarm in store.alarms(series.id)),
-        tuple(standing(store, other, recent=0) for other in older),
+        tuple(standing(store, other, recent=0) for other in others),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tollens.errors import UsageError
@@ -13,14 +14,35 @@ from tollens.store import AlarmRecord, SeriesRecord, StepRecord, Store
 from tollens.witness import witness_from_json
 
 
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The last step and the last alarm of a series, where it has any."""
+
+    step: StepRecord | None
+    alarm: AlarmRecord | None
+
+
+def newest_of(store: Store, series: SeriesRecord) -> Newest:
+    """The last step and the last alarm of a series."""
+    alarms = store.alarms(series.id)
+    return Newest(last_step(store, series), alarms[-1] if alarms else None)
+
+
 def in_force(store: Store, same: Sequence[SeriesRecord]) -> SeriesRecord | None:
     """Of several series of one name the one that got the last step; None if there is none."""
+    if len(same) < 2:
+        return next(iter(same), None)
+    return latest(same, {series.id: last_step(store, series) for series in same})
+
+
+def latest(same: Sequence[SeriesRecord], last: Mapping[int, StepRecord | None]) -> SeriesRecord:
+    """The same, where the last steps are known."""
 
     def moment(series: SeriesRecord) -> datetime:
-        last = last_step(store, series)
-        return series.opened_at if last is None else last.recorded_at
+        step = last.get(series.id)
+        return series.opened_at if step is None else step.recorded_at
 
-    return max(same, key=moment) if same else None
+    return max(same, key=moment)
 
 
 def named(store: Store, name: str) -> SeriesRecord:
@@ -33,15 +55,6 @@ def named(store: Store, name: str) -> SeriesRecord:
     raise UsageError(f"the store has no series named {name!r}; {hint}")
 
 
-def all_in_force(store: Store) -> list[SeriesRecord]:
-    """The series in force of every name, by name."""
-    by_name: dict[str, list[SeriesRecord]] = {}
-    for series in store.series():
-        by_name.setdefault(series.name, []).append(series)
-    found = [in_force(store, by_name[name]) for name in sorted(by_name)]
-    return [series for series in found if series is not None]
-
-
 def last_step(store: Store, series: SeriesRecord) -> StepRecord | None:
     """The last step of a series."""
     return next(iter(store.steps(series.id, last=1)), None)
@@ -51,14 +64,23 @@ def state_of(
     store: Store, series: SeriesRecord, notes: Sequence[str] = (), now: datetime | None = None
 ) -> MonitorState:
     """How a series stands; it is stale if nothing came for longer than its owner said."""
-    last = last_step(store, series)
-    alarms = store.alarms(series.id)
-    newest = alarms[-1] if alarms else None
+    return state_from(store, series, newest_of(store, series), notes, now)
+
+
+def state_from(
+    store: Store,
+    series: SeriesRecord,
+    known: Newest,
+    notes: Sequence[str] = (),
+    now: datetime | None = None,
+) -> MonitorState:
+    """The same, where its last step and alarm are known."""
+    last, newest = known.step, known.alarm
     summary: Mapping[str, object] = {} if last is None else last.summary
     moment = series.opened_at if last is None else last.recorded_at
     waited = ((now or datetime.now(UTC)) - moment).total_seconds()
     stale = series.stale_after is not None and waited > series.stale_after
-    anew = newest is not None and _begins_anew(store, series, newest)
+    anew = newest is not None and _begins_anew(store, series, newest, last)
     said = list(notes)
     if stale:
         said.append(
@@ -85,13 +107,16 @@ def state_of(
     )
 
 
-def _begins_anew(store: Store, series: SeriesRecord, newest: AlarmRecord) -> bool:
+def _begins_anew(
+    store: Store, series: SeriesRecord, newest: AlarmRecord, last: StepRecord | None
+) -> bool:
     """Whether the last alarm is closed, and no step was scored since."""
     closed = newest.acknowledged_at
-    return closed is not None and not any(
-        step.outcome == "scored" and step.recorded_at > closed
-        for step in store.steps(series.id, after=newest.step)
-    )
+    if closed is None:
+        return False
+    if last is not None and last.outcome == "scored" and last.recorded_at > closed:
+        return False
+    return not store.scored_since(series.id, newest.step, closed)
 
 
 def unborn(name: str, method: str, alpha: float, notes: Sequence[str]) -> MonitorState:

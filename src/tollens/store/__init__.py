@@ -22,8 +22,16 @@ same in both. SQLite must not be put on a network file system, whose locks canno
 """
 
 from tollens.errors import StoreError
-from tollens.store.records import AlarmRecord, SeriesRecord, StepRecord
+from tollens.store.records import AlarmRecord, PointRecord, SeriesRecord, StepRecord
 from tollens.store.store import Store
 from tollens.store.turns import Turn
 
-__all__ = ["AlarmRecord", "SeriesRecord", "StepRecord", "Store", "StoreError", "Turn"]
+__all__ = [
+    "AlarmRecord",
+    "PointRecord",
+    "SeriesRecord",
+    "StepRecord",
+    "Store",
+    "StoreError",
+    "Turn",
+]

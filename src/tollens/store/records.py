@@ -46,6 +46,17 @@ class StepRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PointRecord:
+    """What a figure shows of a step: not its sums and traces, which are most of it."""
+
+    number: int
+    version: str
+    outcome: str
+    log_e_value: float
+    epsilon_lower: float
+
+
+@dataclass(frozen=True, slots=True)
 class AlarmRecord:
     """An alarm raised by a step; open until somebody acknowledges it with a reason."""
 

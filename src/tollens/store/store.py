@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -13,10 +14,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from tollens.errors import StoreError
-from tollens.store import engines, rows
+from tollens.store import engines, queries, rows
 from tollens.store.faults import explain, translated
 from tollens.store.places import Place, prepare_file, read_place
-from tollens.store.records import AlarmRecord, SeriesRecord, StepRecord
+from tollens.store.records import AlarmRecord, PointRecord, SeriesRecord, StepRecord
 from tollens.store.schema import prepare
 from tollens.store.tables import ALARMS, CHECKPOINTS, OUTPUTS, SERIES, STEPS
 from tollens.store.turns import AGAIN, Turn
@@ -170,6 +171,41 @@ class Store:
         query = select(ALARMS).where(ALARMS.c.series_id == series_id).order_by(ALARMS.c.id)
         with self._reading() as connection:
             return [rows.read_alarm(row) for row in connection.execute(query)]
+
+    def newest_steps(self) -> dict[int, StepRecord]:
+        """The last step of every series that has one, by the id of the series."""
+        with self._reading() as connection:
+            found = connection.execute(queries.newest_steps())
+            return {row.series_id: rows.read_step(row) for row in found}
+
+    def newest_alarms(self) -> dict[int, AlarmRecord]:
+        """The last alarm of every series that had one, by the id of the series."""
+        with self._reading() as connection:
+            found = connection.execute(queries.newest_alarms())
+            return {row.series_id: rows.read_alarm(row) for row in found}
+
+    def scored_since(self, series_id: int, number: int, moment: datetime) -> bool:
+        """Whether a step after this number was scored, and recorded after this moment."""
+        query = queries.scored_since(series_id, number, moment.astimezone(UTC))
+        with self._reading() as connection:
+            return connection.execute(query).first() is not None
+
+    def points(self, series_id: int, *, stretches: int = 200) -> list[PointRecord]:
+        """The steps of a series for a figure, in order; a long series is thinned.
+
+        Where it has more than six times as many steps as `stretches`, so many equal stretches of
+        it give their first step, those with the least and the most evidence and leak, and their
+        first failed one. The last step is always there.
+        """
+        steps = self._newest(series_id)
+        with self._reading() as connection:
+            if steps <= 6 * stretches:
+                query = queries.all_points(series_id)
+            else:
+                chosen = connection.execute(queries.thinned(series_id, steps, stretches))
+                numbers = {n for row in chosen for n in row if n is not None} | {steps}
+                query = queries.points_at(series_id, numbers)
+            return [rows.read_point(row) for row in connection.execute(query)]
 
     def checkpoint(self, series_id: int) -> bytes | None:
         """The running state of a series; None before the first."""
