@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from tollens.certificate import Certificate, Search
@@ -24,6 +24,7 @@ from tollens.serial import (
     to_jsonable,
     whole_from_json,
 )
+from tollens.tally import Tally
 from tollens.verified import MEANING, leak_words
 from tollens.witness import ProvedWitness, Witness, any_witness_from_json
 
@@ -66,7 +67,8 @@ class Verdict:
     `pairs` counts pairs of runs that were looked at, `runs` all runs made; `epsilon_lower` is the
     certified lower bound for epsilon at `delta`; `detectable_excess` is the smallest
     epsilon above the claim's with which randomised response would have been refuted nine times
-    in ten with these pairs. A verdict on a program text has no runs, and an alpha of 0: a proof
+    in ten with these pairs. `tally` counts where outputs fell, for a picture; it certifies
+    nothing. A verdict on a program text has no runs, and an alpha of 0: a proof
     has no error probability. Building a refuted verdict without evidence for it is an error.
     """
 
@@ -88,6 +90,7 @@ class Verdict:
     detectable_excess: float | None
     versions: dict[str, str]
     notes: tuple[str, ...] = ()
+    tally: Tally | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         alpha_fits = self.alpha == 0 if self.exact else 0 < self.alpha < 1
@@ -280,6 +283,7 @@ class Verdict:
             "seconds": self.seconds,
             "versions": dict(self.versions),
             "notes": list(self.notes),
+            **({} if self.tally is None else {"tally": self.tally.to_json()}),
         }
 
     @staticmethod
@@ -319,6 +323,7 @@ class Verdict:
                 else number_from_json(excess, "detectable_excess"),
                 versions={str(k): str(v) for k, v in data["versions"].items()},
                 notes=tuple(str(note) for note in data["notes"]),
+                tally=None if data.get("tally") is None else Tally.from_json(data["tally"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UsageError(f"not a verdict: {error!r}") from None

@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 from tollens.auditing.notes import Constant, Notes
 from tollens.auditing.product import Ratio, pairs_a_round
 from tollens.auditing.sequential import Gambler
+from tollens.auditing.witnesses import Shown
 from tollens.evidence import Wealth
 from tollens.neighbours import Pair
 from tollens.outputs import Encoder, Outputs
 from tollens.relations import Relation
-from tollens.witness import Witness
+from tollens.tally import Tally
 
 Array = NDArray[np.float64]
 
@@ -269,9 +270,13 @@ class Bandit:
         bounds = [self._gamblers[arm].lower(refuted=self.refuted) for arm in looked_at]
         return max(bounds, default=0.0)
 
-    def witness(self) -> Witness | None:
+    def shown(self) -> Shown | None:
         """The event behind the richest bettor on the inputs that paid."""
-        return self._gamblers[self._best].witness()
+        return self._gamblers[self._best].shown()
+
+    def tally(self, shown: Shown | None) -> Tally | None:
+        """Where the first outputs of both sides fell, on the inputs that paid."""
+        return self._gamblers[self._best].tally(shown)
 
     def evidence(self, *, at_crossing: bool = False) -> Wealth:
         """What a verdict keeps of the bets: now, or as it was when the claim was refuted."""

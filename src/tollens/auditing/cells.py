@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tollens.auditing.score import Score, rows_of
+from tollens.auditing.score import Score, seen_through
 from tollens.outputs import Encoder, Outputs
 
 Array = NDArray[np.float64]
@@ -67,11 +67,7 @@ class Cells:
 
     def values(self, outputs: Outputs) -> Array:
         """The number that is cut at `cuts`: the output itself or its learned score."""
-        if self.score is not None:
-            return self.score(rows_of(outputs, exact=self.score.exact))
-        if outputs.numbers.shape[1] == 0:
-            return np.zeros(len(outputs))
-        return np.ascontiguousarray(outputs.numbers[:, 0])
+        return seen_through(self.score, outputs)
 
     def describe(self, chosen: NDArray[np.bool_], encoder: Encoder) -> str:
         """The event "the output falls in a chosen cell" in words."""

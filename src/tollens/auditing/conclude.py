@@ -48,9 +48,11 @@ def conclude(gambler: Bandit, about: Circumstances) -> Verdict:
         excess = detectable_excess(gambler.claim, gambler.alpha * share, most)
     evidence = gambler.evidence(at_crossing=about.until_refuted)
     shrunk, epsilon_lower = about.shrunk, gambler.epsilon_lower
-    witness = gambler.witness() if outcome is Outcome.REFUTED else None
+    shown = gambler.shown() if outcome is Outcome.REFUTED else None
+    witness, tally = None if shown is None else shown.witness, gambler.tally(shown)
     if shrunk is not None:
-        witness, epsilon_lower = shrunk.witness, max(epsilon_lower, shrunk.epsilon_lower)
+        witness, tally = shrunk.witness, shrunk.tally
+        epsilon_lower = max(epsilon_lower, shrunk.epsilon_lower)
     return Verdict(
         outcome=outcome,
         reason=reason,
@@ -70,6 +72,7 @@ def conclude(gambler: Bandit, about: Circumstances) -> Verdict:
         detectable_excess=excess,
         versions=versions(*about.packages, elsewhere=about.installed),
         notes=(*about.notes, *_notes(gambler, about, reason)),
+        tally=tally,
     )
 
 

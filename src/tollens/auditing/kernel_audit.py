@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tollens.auditing.kernel import BURN_IN, KernelBettor
 from tollens.auditing.sequential import Gambler
 from tollens.auditing.ville import Bankroll
+from tollens.auditing.witnesses import Shown
 from tollens.claim import Claim
 from tollens.outputs import Encoder, Outputs
-from tollens.witness import Witness
 
 LONG = 10_000
 """Budgets above which random features replace the exact kernel, whose cost a pair grows."""
@@ -82,9 +82,11 @@ class KernelGambler(Gambler):
             return self.promises[0].epsilon
         return 0.0
 
-    def witness(self) -> Witness | None:
+    def shown(self) -> None:
         """None: the bet is one smooth function, not an event that can be named."""
-        return None
+
+    def tally(self, shown: Shown | None) -> None:
+        """None: no outputs are kept."""
 
     def shares(self) -> dict[str, float]:
         """All of the wealth is the kernel bettor's."""

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from tollens.auditing.cells import frequent_keys, shape_text
 from tollens.auditing.lenses import Lenses
-from tollens.auditing.score import Score, rows_of
+from tollens.auditing.score import Score, seen_through
 from tollens.claim import Promise
 from tollens.outputs import Encoder, Outputs
 
@@ -106,7 +106,7 @@ class Thresholds:
         `values` (n,) are the lens's numbers of the outputs where they are known already.
         """
         if values is None:
-            values = self._values(outputs)
+            values = seen_through(self.score, outputs)
         with np.errstate(invalid="ignore"):
             low = values <= self.cuts[:, None]
             high = values > self.cuts[:, None]
@@ -114,13 +114,6 @@ class Thresholds:
             near = distance <= self.folds[:, None]
             far = distance > self.folds[:, None]
         return np.concatenate([low, high, near, far])
-
-    def _values(self, outputs: Outputs) -> Array:
-        if self.score is not None:
-            return self.score(rows_of(outputs, exact=self.score.exact))
-        if outputs.numbers.shape[1] == 0:
-            return np.zeros(len(outputs))
-        return np.asarray(outputs.numbers[:, 0])
 
     def describe(self, event: int) -> str:
         """An event in words."""
@@ -155,6 +148,15 @@ class Events:
             [part.of(outputs, v) & in_main for part, v in zip(self.thresholds, known, strict=True)]
             + [singles]
         )
+
+    def score_of(self, event: int) -> Score | None:
+        """The score that an event cuts; None where it is about the output itself."""
+        for part in self.thresholds:
+            size = 2 * (len(part.cuts) + len(part.folds))
+            if event < size:
+                return part.score
+            event -= size
+        return None
 
     def describe(self, event: int, encoder: Encoder) -> str:
         """An event in words."""

@@ -235,6 +235,15 @@ def rows_of(outputs: Outputs, *, exact: bool) -> Array:
     return np.concatenate([bits_of(padded), outputs.numbers], axis=1)
 
 
+def seen_through(score: Score | None, outputs: Outputs) -> Array:
+    """The number of each output (n,): its score, or its first number where there is no score."""
+    if score is not None:
+        return score(rows_of(outputs, exact=score.exact))
+    if outputs.numbers.shape[1] == 0:
+        return np.zeros(len(outputs))
+    return np.ascontiguousarray(outputs.numbers[:, 0])
+
+
 def fit_bits(
     x: Array, y: Array, rng: np.random.Generator, *, draws: Draws | None = None
 ) -> Fitted | None:

@@ -20,13 +20,14 @@ from tollens.auditing.lenses import fit_lenses
 from tollens.auditing.notes import Constant, Notes
 from tollens.auditing.paired import LinearBets
 from tollens.auditing.product import ProductBets, Ratio, pairs_a_round
+from tollens.auditing.tally import TALLIED, tally_of
 from tollens.auditing.ville import Bankroll
-from tollens.auditing.witnesses import linear_witness, product_witness
+from tollens.auditing.witnesses import Shown, linear_witness, product_witness
 from tollens.claim import Claim
 from tollens.evidence import Wealth
 from tollens.outputs import Encoder, Outputs, concatenate
 from tollens.streams import SearchStream
-from tollens.witness import Witness
+from tollens.tally import Tally
 
 Array = NDArray[np.float64]
 
@@ -226,7 +227,7 @@ class Gambler:
         width = max(1, x.numbers.shape[1])
         self._next_fit = grown if grown <= min(MEMORY, MOST_NUMBERS // width) else _NEVER
         if self._next_fit == _NEVER:
-            self._past = []
+            self._past = [_Part(x[:TALLIED], y[:TALLIED], coupled=False)]
 
     def _bet(self, *, new_cells: bool) -> None:
         """Fix the bets for the coming pairs, and whether those are to be coupled."""
@@ -305,7 +306,7 @@ class Gambler:
         """The certified lower bound, given whether the claim is refuted by whatever pair."""
         return self.leak.lower(pairs=self.pairs, refuted=refuted)
 
-    def witness(self) -> Witness | None:
+    def shown(self) -> Shown | None:
         """The event behind the richest bettor, of the kind of bet that earned most."""
         if self.coupling != "independent" and self.bankroll.log_of_group(
             1
@@ -314,6 +315,14 @@ class Gambler:
             if found is not None:
                 return found
         return product_witness(self.product, self.bankroll.log_shares(0), self.encoder)
+
+    def tally(self, shown: Shown | None) -> Tally | None:
+        """Where the first outputs of both sides fell, and which of them are in the event."""
+        if not self._past:
+            return None
+        x = concatenate([part.x for part in self._past])[:TALLIED]
+        y = concatenate([part.y for part in self._past])[:TALLIED]
+        return tally_of(x, y, shown, self.encoder)
 
     def shares(self) -> dict[str, float]:
         """What part of the wealth each kind of bet has made, for people."""

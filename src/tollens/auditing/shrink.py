@@ -12,8 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from tollens.auditing.witnesses import Shown
 from tollens.neighbours import Pair
 from tollens.relations import Relation
+from tollens.tally import Tally
 from tollens.witness import Witness
 
 SHARE = 1 / 20
@@ -35,7 +37,8 @@ class Bets(Protocol):
     def refuted(self) -> bool: ...  # noqa: D102
     @property
     def epsilon_lower(self) -> float: ...  # noqa: D102
-    def witness(self) -> Witness | None: ...  # noqa: D102
+    def shown(self) -> Shown | None: ...  # noqa: D102
+    def tally(self, shown: Shown | None) -> Tally | None: ...  # noqa: D102
 
 
 Bet = Callable[[Pair, float, int], Bets]
@@ -48,6 +51,7 @@ class Shrunk:
 
     pair: Pair
     witness: Witness | None
+    tally: Tally | None
     epsilon_lower: float
     pairs: int
     tried: int
@@ -77,7 +81,15 @@ class Attempts:
         self._left -= made.pairs
         if made.refuted:
             self._took = made.pairs
-            self.found = Shrunk(pair, made.witness(), made.epsilon_lower, made.pairs, self._count)
+            shown = made.shown()
+            self.found = Shrunk(
+                pair,
+                None if shown is None else shown.witness,
+                made.tally(shown),
+                made.epsilon_lower,
+                made.pairs,
+                self._count,
+            )
         return made.refuted
 
     def shrink(self, relation: Relation, number: int) -> None:

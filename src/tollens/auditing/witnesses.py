@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tollens.auditing.experts import View
-from tollens.auditing.paired import EVENTS, STRENGTHS, LinearBets
+from tollens.auditing.paired import EVENTS, STRENGTHS, Events, LinearBets
 from tollens.auditing.product import ProductBets
+from tollens.auditing.score import Score
 from tollens.claim import Promise
-from tollens.outputs import Encoder
+from tollens.outputs import Encoder, Outputs
 from tollens.witness import Witness
 
 Array = NDArray[np.float64]
 
 
-def event_of(view: View, promise: Promise, encoder: Encoder) -> Witness | None:
+@dataclass(frozen=True)
+class Shown:
+    """A witness, the test of outputs behind it, and the score that this cuts, if it cuts one."""
+
+    witness: Witness
+    holds: Callable[[Outputs], NDArray[np.bool_]]
+    score: Score | None
+
+
+def event_of(view: View, promise: Promise, encoder: Encoder) -> Shown | None:
     """The cells whose estimated probabilities break `promise`, in the order where they do most.
 
     None where no cell does.
@@ -34,7 +47,7 @@ def event_of(view: View, promise: Promise, encoder: Encoder) -> Witness | None:
     under_x = gains[0] >= gains[1]
     chosen = _tidy(forward if under_x else backward, view)
     n, m = view.counts_x.sum(), view.counts_y.sum()
-    return Witness(
+    witness = Witness(
         text=view.cells.describe(chosen, encoder),
         likely_under="x" if under_x else "x_prime",
         frequency_x=float(view.counts_x[chosen].sum() / n),
@@ -42,6 +55,7 @@ def event_of(view: View, promise: Promise, encoder: Encoder) -> Witness | None:
         epsilon=promise.epsilon,
         delta=promise.delta,
     )
+    return Shown(witness, lambda outputs: chosen[view.cells.index(outputs)], view.cells.score)
 
 
 def _tidy(chosen: NDArray[np.bool_], view: View) -> NDArray[np.bool_]:
@@ -50,7 +64,7 @@ def _tidy(chosen: NDArray[np.bool_], view: View) -> NDArray[np.bool_]:
     return seen if seen.any() else chosen
 
 
-def product_witness(product: ProductBets, log_shares: Array, encoder: Encoder) -> Witness | None:
+def product_witness(product: ProductBets, log_shares: Array, encoder: Encoder) -> Shown | None:
     """The event of the richest product bettor, among those whose cells a person can read."""
     experts = product.experts
     if experts is None:
@@ -68,9 +82,10 @@ def product_witness(product: ProductBets, log_shares: Array, encoder: Encoder) -
     return None
 
 
-def linear_witness(linear: LinearBets, log_shares: Array, encoder: Encoder) -> Witness | None:
+def linear_witness(linear: LinearBets, log_shares: Array, encoder: Encoder) -> Shown | None:
     """The event of the richest linear bettor of a fixed strength."""
-    if linear.events is None:
+    events = linear.events
+    if events is None:
         return None
     grid = log_shares[: linear.assets * len(STRENGTHS)].reshape(linear.assets, len(STRENGTHS))
     for asset in np.argsort(-grid.max(axis=1), kind="stable").tolist():
@@ -79,12 +94,19 @@ def linear_witness(linear: LinearBets, log_shares: Array, encoder: Encoder) -> W
         p, q = linear.frequencies(event)
         likely, other = (q, p) if direction.swapped else (p, q)
         if likely > direction.ratio * other + direction.delta:
-            return Witness(
-                text=linear.events.describe(event, encoder),
+            witness = Witness(
+                text=events.describe(event, encoder),
                 likely_under="x_prime" if direction.swapped else "x",
                 frequency_x=p,
                 frequency_x_prime=q,
                 epsilon=math.log(direction.ratio),
                 delta=direction.delta,
             )
+            holds = partial(_in_event, events, event)
+            return Shown(witness, holds, events.score_of(event))
     return None
+
+
+def _in_event(events: Events, event: int, outputs: Outputs) -> NDArray[np.bool_]:
+    inside: NDArray[np.bool_] = events.of(outputs)[event]
+    return inside

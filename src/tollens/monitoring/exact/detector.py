@@ -177,7 +177,7 @@ class ExactDetector:
                 if chosen.smoothing.style == "counted":
                     found = event_of(chosen, promise, self._encoder)
                     if found is not None:
-                        return found
+                        return found.witness
         return None
 
     def _given(self, view: View, promise: Promise) -> Witness | None:
