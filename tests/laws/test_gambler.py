@@ -227,7 +227,9 @@ def test_a_long_stream_costs_little_memory_and_keeps_its_cells():
     x, y = (gambler.encoder.encode(rng.laplace(size=200_000)) for _ in range(2))
     gambler.update(x, y)
     assert gambler.pairs == 200_000
-    assert not gambler._past
+    kept = [part for past in gambler._past for part in (past.x, past.y)]
+    assert [len(part) for part in kept] == [16_384, 16_384]
+    assert all(part.numbers.base is None or len(part.numbers.base) == 16_384 for part in kept)
     assert not gambler.refuted
 
 

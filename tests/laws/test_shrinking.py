@@ -102,7 +102,10 @@ class Perfect:
     pairs: int = LEAST_PAIRS
     epsilon_lower: float = 0.0
 
-    def witness(self):
+    def shown(self):
+        return None
+
+    def tally(self, shown):
         return None
 
 

@@ -88,7 +88,7 @@ def test_what_is_no_number_stands_beside_the_axis():
         return math.inf if kind < 0.3 else rng.normal()
 
     tally = audited(mixed, budget=600).tally
-    assert {"NaN", "∞"} <= set(tally.labels) and len(tally.edges) > 10
+    assert {"nan", "∞"} <= set(tally.labels) and len(tally.edges) > 10
     assert any("ValueError" in label for label in tally.labels)
     assert tally.x.total == 600
 
