@@ -107,7 +107,7 @@ def _first_fault(report: TrainingReport) -> tuple[int, str] | None:
 
 
 def _head(report: TrainingReport) -> str:
-    style = ' style="fill:var(--fault)"' if report.refuted else ""
+    style = ' class="alert"' if report.refuted else ""
     return (
         f'<text class="title" x="16" y="26">{markup(report.name, 60)}, {report.steps:,} steps: '
         f"<tspan{style}>{report.outcome.name}</tspan></text>"

@@ -36,6 +36,7 @@ STYLE = """
 .tollens-figure text.fault{fill:var(--fault);stroke:none}
 .tollens-figure text.shown{fill:var(--shown);stroke:none}
 .tollens-figure text.said{fill:var(--said);stroke:none}
+.tollens-figure .alert{fill:var(--fault)}
 .tollens-figure .allowed{fill:var(--allowed);stroke:none}
 .tollens-figure .likely{fill:var(--fault);fill-opacity:.14;stroke:none}
 .tollens-figure .box{fill:var(--fault);fill-opacity:.16;stroke:var(--fault)}
@@ -113,9 +114,17 @@ class Panel:
             f'width="{_px(max(right - left, 1.0))}" height="{_px(max(bottom - top, 1.0))}"/>'
         )
 
-    def bar(self, x: tuple[float, float], y: tuple[float, float], kind: str) -> str:
-        """A rectangle, or nothing where it has no height."""
-        return self.rectangle(x, y, kind) if y[0] != y[1] else ""
+    def bars(
+        self, boxes: Iterable[tuple[tuple[float, float], tuple[float, float]]], kind: str
+    ) -> str:
+        """Rectangles between two numbers on either axis, as one shape; those without height not."""
+        drawn = []
+        for x, y in boxes:
+            if y[0] != y[1]:
+                left, floor = self.x(x[0]), self.y(y[0])
+                wide, high = self.x(x[1]) - left, self.y(y[1]) - floor
+                drawn.append(f"M{_px(left)} {_px(floor)}h{_px(wide)}v{_px(high)}h{_px(-wide)}z")
+        return f'<path class="{kind}" d="{"".join(drawn)}"/>' if drawn else ""
 
     def dot(self, x: float, y: float) -> str:
         """A point that stands out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from tollens.report.figures.canvas import Panel, Scale, figure, heading, swatches, text, ticks
 from tollens.tally import Side, Tally
@@ -78,11 +79,10 @@ def _bins(tally: Tally, top: float) -> str:
     out = [panel.up_axis((mark, f"{100 * abs(mark):g} %") for mark in both)]
     for side, kind, sign in sides:
         whole = sign / max(side.total, 1)
-        for i, (inside, outside) in enumerate(zip(side.inside, side.outside, strict=True)):
-            wide = (tally.edges[i], tally.edges[i + 1])
-            level = whole * inside
-            out.append(panel.bar(wide, (0.0, level), kind))
-            out.append(panel.bar(wide, (level, level + whole * outside), f"{kind}-weak"))
+        bins = list(zip(pairwise(tally.edges), side.inside, side.bins, strict=True))
+        out.append(panel.bars(((wide, (0.0, whole * n)) for wide, n, _ in bins), kind))
+        rest = ((wide, (whole * n, whole * total)) for wide, n, total in bins)
+        out.append(panel.bars(rest, f"{kind}-weak"))
     low, high = tally.edges[0], tally.edges[-1]
     places = [tick for tick in ticks(low, high, 4) if low <= tick <= high]
     out.append(panel.across_axis([(tick, f"{tick:g}") for tick in places], tally.what))
