@@ -51,6 +51,7 @@ _COMMON: tuple[Callable[[Callable[..., object]], Callable[..., object]], ...] = 
 
 _SHORT = {
     **{"seed": "S", "alpha": "A", "budget": "N", "timeout": "SECONDS", "workers": "W"},
+    **{"backend": "URL"},
     **{"store": "PATH|URL", "pairs": "N", "horizon": "N|arl", "beta": "B"},
     **{"stale-after": "TIME", "small-counts": "refuse|warn", "proof-timeout": "SECONDS"},
 }

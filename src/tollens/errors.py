@@ -85,6 +85,10 @@ class MechanismError(TollensError):
     """The mechanism broke the contract of a run: it mutated its data or returned no batch of n."""
 
 
+class BackendError(TollensError):
+    """The cluster of a backend is not there, does not fit, or was lost."""
+
+
 class RefutedError(TollensError, AssertionError):
     """Raised by `Verdict.raise_if_refuted`; carries the verdict, reads as a failed assertion."""
 

@@ -1,45 +1,37 @@
-"""Runs in several processes: chunks of both sides are drawn at the same time.
+"""Runs in several workers: chunks of both sides are drawn at the same time.
 
 The outputs are those of one process, because every chunk has random streams of its own. The
-processes are started anew and not forked, so no state of this process is repeated in them; they
-belong to one `ParallelRuns` and end with it.
+workers are local processes, which belong to one `ParallelRuns` and end with it, or those of a
+cluster, which keep nothing of one audit for another.
 """
 
 from __future__ import annotations
 
-import contextlib
-import copyreg
 import os
-import queue
-import random
-import signal
-import warnings
+import uuid
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from itertools import chain
-from multiprocessing import resource_tracker
 from typing import Any, NoReturn
 
-from tollens.errors import MechanismError, UsageError
+from tollens.backends import is_cluster, open_pool
+from tollens.backends.cluster import versions
+from tollens.backends.flight import Flight
+from tollens.errors import BackendError, MechanismError, UsageError
 from tollens.mechanism import BatchFailed, Mechanism
+from tollens.naming import command_words, split_target
 from tollens.neighbours import Pair
-from tollens.remote import Answer, Named, Order, Supplies, begin, work
+from tollens.remote import Answer, Named, Order, Supplies, work
 from tollens.streams import EvidenceStream, Side
 from tollens.worker import Batch, Chunk, chunks_of, join
 
-_ORDERS, _AHEAD = 4, 2
-"""Orders for each process and request, because runs take unequal times; those sent ahead."""
+_ORDERS = 4
+"""Orders for each worker and request, because runs take unequal times."""
 
 _KNOWN = 256
 """Pairs that have a number at a time."""
-
-_THREADS = (
-    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
-    *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"),
-)
 
 
 def parallel_finding(mechanism: Mechanism) -> str | None:
@@ -58,12 +50,30 @@ def parallel_finding(mechanism: Mechanism) -> str | None:
     )
 
 
-class ParallelRuns:
-    """Draws runs of a mechanism in `workers` processes; a context manager.
+def cluster_finding(mechanism: Mechanism) -> str | None:
+    """Why a mechanism cannot be run on a cluster; None where it may be tried.
 
-    The processes start with the first request and last until the end of the context. With
-    `timeout`, each of them makes its runs as `tollens.timed.TimedRuns` does.
-    Raises `UsageError` for mechanisms of which copies would repeat each other's draws.
+    >>> from tollens.mechanism import from_callable
+    >>> cluster_finding(from_callable(len)).split(";")[0]
+    'len takes no rng: the runs of a worker that is lost could not be made again'
+    """
+    if not mechanism.takes_rng:
+        return (
+            f"{mechanism.name} takes no rng: the runs of a worker that is lost could not be made "
+            "again; leave backend out, or give it a parameter named rng and draw from that"
+        )
+    if mechanism.own_entropy:
+        return f"{mechanism.name} is a program, and programs run here only; leave backend out"
+    return None
+
+
+class ParallelRuns:
+    """Draws runs of a mechanism in `workers` processes, or on a cluster; a context manager.
+
+    Processes start with the first request and last until the end of the context; a cluster is
+    reached at once. With `timeout`, each process makes its runs as `tollens.timed.TimedRuns` does.
+    Raises `UsageError` for mechanisms of which copies would repeat each other's draws, and
+    `BackendError` for a cluster that is not there or does not fit.
     """
 
     def __init__(
@@ -72,16 +82,17 @@ class ParallelRuns:
         stream: EvidenceStream,
         workers: int,
         timeout: float | None = None,
+        backend: str | None = None,
     ) -> None:
-        finding = parallel_finding(mechanism)
+        finding = (cluster_finding if is_cluster(backend) else parallel_finding)(mechanism)
         if finding is not None:
             raise UsageError(finding)
-        self._mechanism, self._workers = mechanism, workers
+        self._mechanism, self._audit = mechanism, uuid.uuid4().hex
         parcel: Mechanism | Named = replace(mechanism, promise=None)
         if mechanism.target is not None:
-            parcel = Named(mechanism.target, mechanism.vectorised)
-        self._supplies = Supplies(parcel, stream, timeout)
-        self._executor: Any = None
+            parcel = Named(_from_anywhere(mechanism.target), mechanism.vectorised)
+        self._supplies = Supplies(parcel, stream, timeout, versions())
+        self._pool = open_pool(backend, workers)
         self._pairs: OrderedDict[int, tuple[int, Pair]] = OrderedDict()
         self._introduced = 0
 
@@ -92,17 +103,8 @@ class ParallelRuns:
         self.close()
 
     def close(self) -> None:
-        """End the processes, whatever they are doing."""
-        if self._executor is None:
-            return
-        with _no_interrupt(), warnings.catch_warnings():
-            # where processes cannot be listed, those of a time limit end by themselves
-            warnings.filterwarnings("ignore", message="Failed to kill subprocesses")
-            executor, self._executor = self._executor, None
-            with contextlib.suppress(queue.Empty):  # or loky looks for work that it has dropped
-                while True:
-                    executor._work_ids.get_nowait()
-            executor.shutdown(wait=True, kill_workers=True)
+        """End the processes, whatever they are doing, or leave the cluster."""
+        self._pool.close()
 
     def sample(self, pair: Pair, side: Side, block: int, n: int, *, coupled: bool) -> Batch:
         """n outputs of one side; errors as those of `both`."""
@@ -124,77 +126,71 @@ class ParallelRuns:
     def _collect(self, pair: Pair, chunks: Sequence[Chunk]) -> list[Batch]:
         """The batches of the chunks, in their order.
 
-        The chunks of a lost process are drawn once more, with the same draws: that is no choice
+        The chunks of a lost worker are drawn once more, with the same draws: that is no choice
         among outputs. Where a mechanism draws from elsewhere it would be one, and is an error.
         """
         number = self._number(pair)
-        drawn = self._round(pair, _deal(number, chunks, self._workers))
+        drawn = self._round(pair, self._deal(number, chunks))
         lost = [chunk for chunk in chunks if chunk not in drawn]
         if lost:
             if not self._mechanism.takes_rng:
                 self._give_up("ended its process, and its draws cannot be repeated")
-            drawn |= self._round(pair, _deal(number, lost, self._workers))
+            if not self._pool.repeats:
+                drawn |= self._round(pair, self._deal(number, lost))
             if len(drawn) < len(chunks):
                 self._give_up("ended its process, and did so again when its draws were repeated")
         return [drawn[chunk] for chunk in chunks]
 
+    def _deal(self, pair: int, chunks: Sequence[Chunk]) -> list[Order]:
+        """The chunks as a few orders for each worker, as even as can be."""
+        size = -(-len(chunks) // (_ORDERS * self._pool.workers))
+        starts = range(0, len(chunks), size)
+        return [Order(self._audit, pair, tuple(chunks[at : at + size])) for at in starts]
+
     def _round(self, pair: Pair, orders: Sequence[Order]) -> dict[Chunk, Batch]:
-        """The batches of all orders; those that were lost with a process are missing.
+        """The batches of all orders; those that were lost with a worker are missing.
 
         Of several errors, the one of the first order is raised, whichever came first.
         """
         answers: dict[Order, Answer] = {}
-        broken = False
         waiting = deque(orders)
-        running: dict[Future[Answer], Order] = {}
-        while running or (waiting and not broken):
-            while waiting and not broken and len(running) < _AHEAD * self._workers:
+        flight: Flight[Order] = Flight(self._pool, work)
+        while flight or waiting:
+            while waiting and not flight.full:
                 order = waiting.popleft()
-                running[self._submit(order)] = order
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                order = running.pop(future)
+                flight.send(order, order)
+            for order, future in flight.landed():
                 answer = self._answer(future)
                 if answer is None:
-                    broken = True
+                    waiting.clear()
                 elif answer.kind == "missing":
-                    running[self._submit(order, self._supplies, pair)] = order
+                    flight.send(order, order, self._supplies, pair)
                 else:
                     answers[order] = answer
-        if broken:
-            self.close()
         answered = [order for order in orders if order in answers]
         batches = [zip(order.chunks, _outputs(answers[order]), strict=True) for order in answered]
         return dict(chain.from_iterable(batches))
 
-    def _answer(self, future: Future[Answer]) -> Answer | None:
-        """The answer to an order; None where its process was lost."""
-        from joblib.externals.loky import BrokenProcessPool
-
+    def _answer(self, future: Future[Any]) -> Answer | None:
+        """The answer to an order; None where its worker was lost."""
         try:
-            return future.result()
-        except BrokenProcessPool:
+            answer: Answer = future.result()
+        except self._pool.losses:
             return None
+        except CancelledError:
+            raise BackendError("the cluster was lost, and the runs with it") from None
         except Exception as error:
             raise MechanismError(
                 f"{self._mechanism.name}: a run's output could not be sent from its process "
                 f"({_last_line(error)})"
             ) from error
+        return answer
 
     def _give_up(self, what: str) -> NoReturn:
         raise MechanismError(
             f"{self._mechanism.name}: a run {what}; mend the run, or set timeout, with which the "
             "end of a process is an output"
         )
-
-    def _submit(self, *order: object) -> Future[Answer]:
-        from joblib.externals.loky import BrokenProcessPool
-
-        try:
-            future: Future[Answer] = self._pool().submit(work, *order)
-        except BrokenProcessPool as error:  # by an order before this one
-            future = Future()
-            future.set_exception(error)
-        return future
 
     def _number(self, pair: Pair) -> int:
         """The number of a pair; a new one is handed to a process to see that it can be sent."""
@@ -206,14 +202,14 @@ class ParallelRuns:
                 f"{self._mechanism.name} cannot be sent to other processes",
                 'give it as a text such as "path/file.py::name", which each process loads by '
                 "itself, or use workers=1",
-                Order(-1, ()),
+                Order(self._audit, -1, ()),
                 self._supplies,
             )
         number = self._introduced
         self._hand_over(
             "the data of a pair cannot be sent to other processes",
             "use data that can be pickled, or workers=1",
-            Order(number, ()),
+            Order(self._audit, number, ()),
             self._supplies,
             pair,
         )
@@ -226,42 +222,18 @@ class ParallelRuns:
     def _hand_over(self, problem: str, advice: str, *order: object) -> None:
         """Give supplies to a process; no run is made, so whatever fails is the transport."""
         try:
-            answer = self._pool().submit(work, *order).result()
+            answer = self._pool.submit(work, *order).result()
         except Exception as error:
-            self.close()
             raise UsageError(f"{problem} ({_last_line(error)}); {advice}") from error
         _outputs(answer)
 
-    def _pool(self) -> Any:
-        """The processes, which are started where there are none.
 
-        They do not see Ctrl-C: this process does, and ends them.
-        """
-        if self._executor is None:
-            from joblib.externals.loky import ProcessPoolExecutor
-
-            copyreg.pickle(random.SystemRandom, _system_random)
-            threads = str(max((os.cpu_count() or 1) // self._workers, 1))
-            with _no_interrupt():
-                if os.name == "posix":
-                    resource_tracker.ensure_running()
-                self._executor = ProcessPoolExecutor(
-                    max_workers=self._workers,
-                    initializer=begin,
-                    initargs=(os.getpid(),),
-                    env={name: os.environ.get(name, threads) for name in _THREADS},
-                )
-            with _no_interrupt():  # again: the trackers of resources end the first
-                self._executor.submit(os.getpid)
-        return self._executor
-
-
-def _deal(pair: int, chunks: Sequence[Chunk], workers: int) -> list[Order]:
-    """The chunks as a few orders for each process, as even as can be."""
-    size = -(-len(chunks) // (_ORDERS * workers))
-    return [
-        Order(pair, tuple(chunks[start : start + size])) for start in range(0, len(chunks), size)
-    ]
+def _from_anywhere(target: str) -> str:
+    """A target whose file is found from any working folder."""
+    if command_words(target) is not None:
+        return target
+    place, name = split_target(target)
+    return f"{os.path.abspath(place)}::{name}" if place.endswith(".py") else target  # noqa: PTH100
 
 
 def _outputs(answer: Answer) -> list[Batch]:
@@ -280,21 +252,3 @@ def _last_line(error: BaseException) -> str:
     """What went wrong: the last line of the trace of the other process, if there is one."""
     text = str(error.__cause__ or error).strip().strip('"').strip()
     return text.splitlines()[-1] if text else type(error).__name__
-
-
-def _system_random(generator: random.SystemRandom) -> tuple[type, tuple[()]]:
-    """How to pickle a generator of the operating system: it has no state."""
-    return type(generator), ()
-
-
-@contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """Ctrl-C waits until the end; processes that are started here never see it."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

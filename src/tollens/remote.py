@@ -1,13 +1,13 @@
-"""What happens in a process of `tollens.parallel`: it is handed what it needs, and draws chunks.
+"""What happens in a worker of `tollens.parallel`: it is handed what it needs, and draws chunks.
 
-A process keeps the mechanism and the pairs it was handed, so that they are sent to it once. It
-ends itself when the process that started it is gone.
+A worker keeps the mechanism and the pairs it was handed, so that they are sent to it once.
 """
 
 from __future__ import annotations
 
 import random
-import signal
+import socket
+import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -15,16 +15,20 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from tollens.adapters import adapt
+from tollens.backends.cluster import versions
 from tollens.errors import MechanismError, UsageError
 from tollens.mechanism import BatchFailed, Mechanism, limited, one_by_one
 from tollens.neighbours import Pair
 from tollens.streams import EvidenceStream
 from tollens.targets import load_target
-from tollens.timed import TimedRuns, end_with
+from tollens.timed import TimedRuns
 from tollens.worker import Batch, Chunk, DirectRuns
 
 _KEPT = 32
-"""Pairs that a process keeps at a time."""
+"""Pairs that a worker keeps at a time for each audit."""
+
+_AUDITS = 4
+"""Audits whose mechanism and pairs a worker keeps at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +41,18 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Supplies:
-    """What a process needs for all its chunks."""
+    """What a worker needs for all its chunks; `versions` must be its own, or draws may differ."""
 
     mechanism: Mechanism | Named
     stream: EvidenceStream
     timeout: float | None
+    versions: tuple[str, ...]
 
 
 class Order(NamedTuple):
-    """Chunks to draw on the pair of this number."""
+    """Chunks to draw on the pair of this number, in the audit of this name."""
 
+    audit: str
     pair: int
     chunks: tuple[Chunk, ...]
 
@@ -70,6 +76,11 @@ class _Bench:
     """What this process holds."""
 
     def __init__(self, supplies: Supplies) -> None:
+        if supplies.versions != versions():
+            raise UsageError(
+                f"a worker on {socket.gethostname()} has {', '.join(versions())}, but "
+                f"{', '.join(supplies.versions)} are here; all must have the same"
+            )
         mechanism, timeout = limited(_unpack(supplies.mechanism), supplies.timeout)
         _fresh_seeds()
         self.pairs: OrderedDict[int, Pair] = OrderedDict()
@@ -89,29 +100,18 @@ class _Bench:
         return [self._source.chunk(pair, chunk) for chunk in order.chunks]
 
 
-_benches: list[_Bench] = []
-"""The bench of this process, once it has one: a process serves one `ParallelRuns` only."""
+_benches: OrderedDict[str, _Bench] = OrderedDict()
+"""The benches of this worker by their audits; a process of this machine serves one only."""
 
-
-def begin(parent: int) -> None:
-    """Make this process deaf to Ctrl-C and end it when the process that it serves is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with(parent)
+_turn = threading.Lock()
+"""A worker with several threads makes the runs of one order at a time."""
 
 
 def work(order: Order, supplies: Supplies | None = None, pair: Pair | None = None) -> Answer:
-    """Draw what is ordered, with supplies or with those that this process has already."""
+    """Draw what is ordered, with supplies or with those that this worker has already."""
     try:
-        if supplies is not None and not _benches:
-            _benches.append(_Bench(supplies))
-        if not _benches:
-            return Answer("missing", "")
-        bench = _benches[0]
-        if pair is not None and order.pair not in bench.pairs:
-            bench.keep(order.pair, pair)
-        if order.chunks and order.pair not in bench.pairs:
-            return Answer("missing", "")
-        return Answer("outputs", bench.draw(order) if order.chunks else [])
+        with _turn:
+            return _serve(order, supplies, pair)
     except BatchFailed as error:
         return Answer("failed", str(error))
     except MechanismError as error:
@@ -120,10 +120,32 @@ def work(order: Order, supplies: Supplies | None = None, pair: Pair | None = Non
         return Answer("usage", str(error))
 
 
+def _serve(order: Order, supplies: Supplies | None, pair: Pair | None) -> Answer:
+    if supplies is not None and order.audit not in _benches:
+        _benches[order.audit] = _Bench(supplies)
+        if len(_benches) > _AUDITS:
+            _benches.popitem(last=False)
+    bench = _benches.get(order.audit)
+    if bench is None:
+        return Answer("missing", "")
+    if pair is not None and order.pair not in bench.pairs:
+        bench.keep(order.pair, pair)
+    if order.chunks and order.pair not in bench.pairs:
+        return Answer("missing", "")
+    return Answer("outputs", bench.draw(order) if order.chunks else [])
+
+
 def _unpack(mechanism: Mechanism | Named) -> Mechanism:
     if isinstance(mechanism, Mechanism):
         return mechanism
-    loaded = adapt(load_target(mechanism.target))
+    try:
+        loaded = adapt(load_target(mechanism.target))
+    except UsageError as error:
+        raise UsageError(
+            f"a worker on {socket.gethostname()} cannot load the target {mechanism.target}: "
+            f"{error}; what a target names must be at the same place on every worker, a function "
+            "given in Python is sent to them"
+        ) from error
     return one_by_one(loaded) if loaded.vectorised and not mechanism.vectorised else loaded
 
 

@@ -1,4 +1,4 @@
-"""Where outputs come from: this process, one with a time limit, or several.
+"""Where outputs come from: this process, one with a time limit, several, or a cluster.
 
 All sources of `Runs` draw the same outputs from the same seed, if the mechanism takes its `rng`.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from tollens.backends import is_cluster
 from tollens.clocked import ClockedRuns
 from tollens.mechanism import Mechanism, limited
 from tollens.neighbours import Pair
@@ -36,8 +37,11 @@ def open_runs(
     workers: int = 1,
     timeout: float | None = None,
     clocked: bool = False,
+    backend: str | None = None,
 ) -> Iterator[Runs]:
     """The runs of a mechanism; the processes that they need end with the block.
+
+    With the address of a cluster as `backend`, all its workers make them.
 
     `clocked` runs have their running time in their outputs, and are made here, one by one.
 
@@ -51,10 +55,10 @@ def open_runs(
     if clocked:
         yield ClockedRuns(mechanism, stream)
         return
-    if workers > 1:
+    if workers > 1 or is_cluster(backend):
         from tollens.parallel import ParallelRuns
 
-        with ParallelRuns(mechanism, stream, workers, timeout) as parallel:
+        with ParallelRuns(mechanism, stream, workers, timeout, backend) as parallel:
             yield parallel
         return
     mechanism, timeout = limited(mechanism, timeout)

@@ -95,6 +95,9 @@ KEYS: dict[str, Key] = {
     "workers": Key(
         _whole, 1, "a whole number", "Processes that run; verdicts do not depend on it."
     ),
+    "backend": Key(
+        _text, None, "a text", "Whose workers run: local, dask://host:port or ray://host:port."
+    ),
     "timeout": Key(_real, None, "a number", "Seconds that one run may take."),
     "delta": Key(_real, None, "a number", "Where a leak is stated if the claim has no delta."),
 }

@@ -263,10 +263,12 @@ class TestRefusals:
     def test_a_mechanism_that_cannot_be_sent(self):
         lock = threading.Lock()
         mechanism = from_callable(lambda data, rng: lock.locked(), name="locked")
-        with ParallelRuns(mechanism, STREAM, 2) as parallel:
-            with pytest.raises(UsageError, match=r"locked cannot be sent .*lock.*; give it as a t"):
-                parallel.both(PAIR, 0, 1, coupled=False)
-            assert parallel._executor is None
+        with (
+            ParallelRuns(mechanism, STREAM, 2) as parallel,
+            pytest.raises(UsageError, match=r"locked cannot be sent .*lock.*; give it as a text"),
+        ):
+            parallel.both(PAIR, 0, 1, coupled=False)
+        assert parallel._pool._executor is None
 
     def test_data_and_outputs_that_cannot_be_sent(self):
         mechanism = from_callable(lambda data, rng: threading.Lock() if data else 1)

@@ -20,11 +20,12 @@ from tollens.auditing.kernel_audit import kernel_setting
 from tollens.auditing.power import fewest_pairs
 from tollens.auditing.record import Recorder
 from tollens.auditing.run import Progress, Settings, run_audit
+from tollens.backends import backend_findings, is_cluster
 from tollens.claim import Claim, parse_claim
 from tollens.errors import UsageError, collect
 from tollens.mechanism import Mechanism
 from tollens.neighbours import Pair
-from tollens.parallel import parallel_finding
+from tollens.parallel import cluster_finding, parallel_finding
 from tollens.promises import declared
 from tollens.relations import Relation, as_relation
 from tollens.streams import fresh_seed
@@ -56,6 +57,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     coupling: str = "auto",
     seed: int | None = None,
     workers: int = 1,
+    backend: str | None = None,
     timeout: float | None = None,
     delta: float | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -82,7 +84,9 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     more, round by round, from the past. With a seed, a mechanism
     that takes `rng` gives the same verdict twice. `progress` is called after each block of runs.
     `workers` processes sample at a time; the verdict of a seed does not depend on how many. They
-    load a mechanism that cannot be sent to them from its text form, `target`.
+    load a mechanism that cannot be sent to them from its text form, `target`. With
+    `backend="dask://host:port"` or `"ray://host:port"` the workers of that cluster sample, all of
+    them whatever `workers` says, again with the same verdict. It takes mechanisms that take `rng`.
 
     A pair of a relation that refutes is shrunk: `verdict.neighbours` is then a smallest pair of
     that relation which was refuted again on fresh runs, if the budget leaves enough of them. A
@@ -120,6 +124,11 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     findings = _setting_findings(alpha, budget, workers, timeout, delta, seed)
     chosen = {"until": until, "method": method, "outputs": outputs, "coupling": coupling}
     findings += _choice_findings(chosen) + _witness_findings(witness, method)
+    wrong = backend_findings(backend)
+    findings += wrong
+    remote = not wrong and is_cluster(backend)
+    if remote and timeout is not None:
+        findings.append("timeout does not go with a backend: workers of clusters cannot fork")
     if outputs == "exact" and (coupling == "common" or method == "mmd"):
         other = "coupling='common'" if coupling == "common" else "method='mmd'"
         findings.append(f"outputs='exact' bets on independent runs: it does not go with {other}")
@@ -128,6 +137,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
             "method='mmd'": method == "mmd",
             "coupling='independent'": coupling == "independent",
             "workers above 1": _is_whole(workers) and workers > 1,
+            "a backend": remote,
             "a timeout": timeout is not None,
         }
         words = [name for name, given in against.items() if given]
@@ -147,7 +157,11 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
     if prepared is not None:
         text = mechanism if isinstance(mechanism, str) else target
         prepared = replace(prepared, target=text)
-        refusal = parallel_finding(prepared) if _is_whole(workers) and workers > 1 else None
+        refusal = None
+        if remote:
+            refusal = cluster_finding(prepared)
+        elif _is_whole(workers) and workers > 1:
+            refusal = parallel_finding(prepared)
         findings += [] if refusal is None else [refusal]
         made_claim = collect(findings, lambda: claim_of(claim, loaded, prepared))
         if coupling == "common" and not prepared.takes_rng and outputs != "timed":
@@ -177,6 +191,7 @@ def audit(  # noqa: PLR0913 - keyword-only settings with good defaults
         witness=witness,
         shrink=bool(shrink),
         outputs=outputs,
+        backend=backend,
     )
     return run_audit(prepared, made_claim, relation, settings, progress=progress, recorder=recorder)
 

@@ -72,6 +72,7 @@ class Settings(NamedTuple):
     witness: Callable[[object], bool] | None = None
     shrink: bool = True
     outputs: str = "numeric"
+    backend: str | None = None
 
     @property
     def given(self) -> str | None:
@@ -139,7 +140,10 @@ def _run(
             progress(Progress(pairs, settings.budget, *state, shrinking=pairs > gambler.pairs))
 
     try:
-        with open_runs(mechanism, stream, workers=workers, timeout=timeout, clocked=timed) as runs:
+        with open_runs(
+            mechanism, stream, workers=workers, timeout=timeout, clocked=timed,
+            backend=settings.backend,
+        ) as runs:  # fmt: skip
             play.on(gambler, runs, settings.budget, settings.until, show, recorder)
             if kept and gambler.refuted:
                 play.shrink(gambler, runs, kept, show)

@@ -21,6 +21,7 @@ _MEANINGLESS = {
     "until": "--until: all rows of the file are looked at",
     "method": "--method: the method follows from the columns of the file",
     "workers": "--workers: nothing is run",
+    "backend": "--backend: nothing is run",
     "timeout": "--timeout: nothing is run",
 }
 """Options of `tollens audit` that say nothing about a file of scores, and why."""
