@@ -24,6 +24,7 @@ from tollens.cli_options import (
     targeted,
 )
 from tollens.cli_refute import refute, verify
+from tollens.cli_report import report
 from tollens.settings import ALL_OF_CHECK, KEYS
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def check(screen: Screen, options: dict[str, object]) -> int:
 main.add_command(refute)
 main.add_command(verify)
 main.add_command(monitor)
+main.add_command(report)
 
 
 @main.group()

@@ -10,6 +10,7 @@ import click
 from tollens.cli_options import (
     NOTHING_DECIDED,
     REFUTED,
+    SERIES_FORMATS,
     common,
     monitor_settings,
     reporting,
@@ -72,7 +73,7 @@ def monitor() -> None:
 @click.option("--version", required=True, help="The version that is run, such as a commit.")
 @_watched
 @settings_of(MONITOR_KEYS)
-@common("text", "json")
+@common(*SERIES_FORMATS)
 @reporting
 def step(screen: Screen, options: dict[str, object]) -> int:
     """Run one version of TARGET and add the evidence to its series.
@@ -102,7 +103,7 @@ def step(screen: Screen, options: dict[str, object]) -> int:
 @click.option("--run-id", help="Tells further runs of one version apart. [default: 1]")
 @click.option("--claim", metavar="TEXT", help="The claim; that of the series if not given.")
 @settings_of({"pairs": MONITOR_KEYS["pairs"], **_COUNTED})
-@common("text", "json")
+@common(*SERIES_FORMATS)
 @reporting
 def counts(screen: Screen, options: dict[str, object]) -> int:
     """Add a step of which only counts of events are known, from runs made elsewhere."""
@@ -125,7 +126,7 @@ def counts(screen: Screen, options: dict[str, object]) -> int:
 
 @monitor.command("status")
 @settings_of(_STORE)
-@common("text", "json", "prometheus")
+@common(*SERIES_FORMATS, "prometheus")
 @reporting
 def status(screen: Screen, options: dict[str, object]) -> int:
     """Show how every series of the store stands; exit with 1 if any alarm is open.
@@ -154,7 +155,7 @@ def status(screen: Screen, options: dict[str, object]) -> int:
     help="Only the last K steps. [default: 50 as text, all as json]",
 )
 @settings_of(_STORE)
-@common("text", "json")
+@common(*SERIES_FORMATS)
 @reporting
 def history(screen: Screen, options: dict[str, object]) -> int:
     """Show the steps of a series: evidence and leak over versions, alarms and failed steps.

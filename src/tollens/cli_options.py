@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 REFUTED, WRONG_USE, NOTHING_DECIDED, INTERRUPTED = 1, 2, 3, 130
 """Exit codes; 0 is "at least one thing was tested, and nothing was refuted"."""
 
-FORMATS = ("text", "json", "junit", "sarif")
+FORMATS = ("text", "json", "junit", "sarif", "markdown", "html")
 """The formats of what holds verdicts."""
+
+SERIES_FORMATS = ("text", "json", "markdown", "html")
+"""The formats of what is said of series."""
 
 _COMMON: tuple[Callable[[Callable[..., object]], Callable[..., object]], ...] = (
     click.option(
@@ -63,7 +66,7 @@ _TYPES = {
 
 
 def common(*formats: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """The options of every command, with the formats that this one has."""
+    """The options of every command, with the formats that this one has, the default first."""
 
     def add(command: Callable[..., object]) -> Callable[..., object]:
         for option in reversed(_COMMON):
@@ -72,7 +75,7 @@ def common(*formats: str) -> Callable[[Callable[..., object]], Callable[..., obj
             "--format",
             "format_",
             type=click.Choice(formats),
-            default="text",
+            default=formats[0],
             help="How the result is printed; all but text are exactly one document.",
             show_default=True,
         )(command)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tollens.monitoring.backfill.walk import Backfill
     from tollens.monitoring.overview import History, Standing
     from tollens.monitoring.state import AlarmState
+    from tollens.report.contents import Contents
     from tollens.zoo.entry import Entry
     from tollens.zoo.program_test import ProgramRow
     from tollens.zoo.programs import Program
@@ -42,6 +43,39 @@ def check_document(report: CheckReport) -> str:
             ],
             "problems": list(report.problems),
             "interrupted": report.interrupted,
+        }
+    )
+
+
+def report_document(contents: Contents) -> str:
+    """All that a report was made of."""
+    return dump(
+        {
+            "schema": "tollens/report/1",
+            "summary": contents.summary(),
+            "alpha": contents.alpha,
+            "verdicts": [
+                {
+                    "target": item.target,
+                    "places": list(item.places),
+                    "verdict": item.verdict.to_dict(),
+                }
+                for item in contents.items
+            ],
+            "series": [
+                {
+                    "series": found.standing.to_dict(),
+                    "steps": [row.to_dict() for row in found.rows],
+                    "alarms": [alarm.to_dict() for alarm in found.alarms],
+                }
+                for found in contents.histories
+            ],
+            "training": [report.to_dict() for report in contents.trainings],
+            "problems": list(contents.problems),
+            "files": [
+                {"path": file.path, "sha256": file.digest, "bytes": file.size, "content": file.what}
+                for file in contents.sources
+            ],
         }
     )
 

@@ -12,8 +12,10 @@ from rich.text import Text
 
 from tollens.errors import UsageError
 from tollens.report import documents, program_text, text
+from tollens.report.contents import Contents, of_rows
 from tollens.report.files import write_whole
 from tollens.report.junit import junit_document
+from tollens.report.markdown import markdown_document
 from tollens.report.progress import ProgressBars
 from tollens.report.sarif import sarif_document
 from tollens.report.spelling import ascii_json, ascii_xml, is_unicode, never_fails, spelled_parts
@@ -32,11 +34,21 @@ if TYPE_CHECKING:
     from tollens.zoo.programs import Program
     from tollens.zoo.self_test import SelfTestRow
 
-Rows = Sequence[tuple[str, Verdict]]
 
-_FOR_TOOLS: dict[str, Callable[[Rows, Sequence[str]], str]] = {
-    "junit": junit_document,
-    "sarif": sarif_document,
+def _page(contents: Contents) -> str:
+    from tollens.report.page import html_page
+
+    return html_page(contents)
+
+
+_FOR_TOOLS: dict[str, Callable[[Contents], str]] = {
+    "junit": lambda contents: junit_document(contents.rows, contents.problems),
+    "sarif": lambda contents: sarif_document(contents.rows, contents.problems),
+}
+_JSON = ("json", "sarif")
+_FOR_PEOPLE: dict[str, Callable[[Contents], str]] = {
+    "html": _page,
+    "markdown": markdown_document,
 }
 
 
@@ -75,7 +87,7 @@ class Screen:
         self._show(
             lambda: documents.dump(verdict.to_dict()),
             [text.verdict_text(verdict, width=self._width)],
-            ((target, verdict),),
+            lambda: of_rows([(target, verdict)]),
         )
 
     def searching(self, name: str, step: Step) -> None:
@@ -89,7 +101,7 @@ class Screen:
         self._show(
             lambda: documents.dump(verified.to_dict()),
             [verified_text(verified, width=self._width)],
-            ((name, verdict),),
+            lambda: of_rows([(name, verdict)]),
         )
 
     def check(self, report: CheckReport) -> None:
@@ -103,7 +115,9 @@ class Screen:
                 parts += [Text(), Text(target, "bold"), shown]
         parts += [Text(), text.check_summary(report)]
         self._show(
-            lambda: documents.check_document(report), parts, report.verdicts, report.problems
+            lambda: documents.check_document(report),
+            parts,
+            lambda: of_rows(report.verdicts, report.problems),
         )
         for problem in report.problems:
             self._errors.print(Text(f"problem: {problem}", "bold yellow"))
@@ -150,7 +164,11 @@ class Screen:
         """How a series stands after a step."""
         from tollens.report.series_text import standing_text
 
-        self._show(lambda: documents.step_document(row), [standing_text(row, width=self._width)])
+        self._show(
+            lambda: documents.step_document(row),
+            [standing_text(row, width=self._width)],
+            lambda: Contents(histories=(_alone(row),)),
+        )
 
     def status(self, rows: Sequence[Standing]) -> None:
         """How all series stand."""
@@ -160,6 +178,7 @@ class Screen:
         self._show(
             lambda: documents.status_document(rows),
             [status_table(rows, width=self._table_width), *several_open(rows)],
+            lambda: Contents(histories=tuple(map(_alone, rows))),
             metrics=lambda: prometheus_document(rows),
         )
 
@@ -170,7 +189,19 @@ class Screen:
         self._show(
             lambda: documents.history_document(found),
             history_parts(found, width=self._table_width),
+            lambda: Contents(histories=(found,)),
         )
+
+    def report(self, contents: Contents) -> None:
+        """A report on files."""
+        left_out = len(contents.histories) + len(contents.trainings)
+        if self._form in _FOR_TOOLS and left_out:
+            self.remark(
+                f"{left_out:,} series and training runs have no {self._form} form and are left "
+                "out; use html, markdown or json",
+                "yellow",
+            )
+        self._show(lambda: documents.report_document(contents), [], lambda: contents)
 
     def acknowledged(self, row: Standing, alarm: AlarmState) -> None:
         """The alarm that was closed."""
@@ -205,14 +236,13 @@ class Screen:
         if self._form == "json":
             self._write(documents.error_document(findings) + "\n")
         elif self._form in _FOR_TOOLS:
-            self._write(_FOR_TOOLS[self._form]((), findings) + "\n")
+            self._write(_FOR_TOOLS[self._form](Contents(problems=tuple(findings))) + "\n")
 
     def _show(
         self,
         document: Callable[[], str],
         parts: Sequence[RenderableType],
-        verdicts: Rows | None = None,
-        problems: Sequence[str] = (),
+        contents: Callable[[], Contents] | None = None,
         metrics: Callable[[], str] | None = None,
     ) -> None:
         self._bars.stop()
@@ -220,10 +250,11 @@ class Screen:
             self._write(document() + "\n")
         elif self._form == "prometheus" and metrics is not None:
             self._write(metrics() + "\n", whole=True)
-        elif self._form in _FOR_TOOLS:
-            if verdicts is None:
+        elif self._form in _FOR_TOOLS or self._form in _FOR_PEOPLE:
+            if contents is None:
                 raise UsageError(f"there is no {self._form} form of this; use text or json")
-            self._write(_FOR_TOOLS[self._form](verdicts, problems) + "\n")
+            form = {**_FOR_TOOLS, **_FOR_PEOPLE}[self._form](contents())
+            self._write(form.rstrip("\n") + "\n", whole=True)
         elif self._output is None:
             self._print(text.console(self._stdout, color=self._color), parts)
         else:
@@ -259,4 +290,12 @@ class Screen:
             self._stdout.flush()
             self._stdout.buffer.write(content.encode("utf-8"))
         else:
-            self._stdout.write((ascii_xml if self._form == "junit" else ascii_json)(content))
+            self._stdout.write((ascii_json if self._form in _JSON else ascii_xml)(content))
+
+
+def _alone(row: Standing) -> History:
+    """A series of which only the last steps are known."""
+    from tollens.monitoring.overview import History
+
+    raised = row.state.raised
+    return History(row, row.recent, () if raised is None else (raised,), ())
