@@ -133,9 +133,11 @@ def log_level(alpha: object) -> float:
     return -math.log(_number(alpha, 1.0))
 
 
-def history_of(store: Store, series: SeriesRecord, last: int | None = None) -> Iterator[HistoryRow]:
-    """The steps of a series, oldest first."""
-    for step in store.steps(series.id, last=last):
+def history_of(
+    store: Store, series: SeriesRecord, last: int | None = None, *, after: int = 0
+) -> Iterator[HistoryRow]:
+    """The steps of a series after a number, oldest first."""
+    for step in store.steps(series.id, after=after, last=last):
         yield HistoryRow(
             step.number, step.version, step.run_id, step.outcome, step.pairs, step.recorded_at,
             step.log_e_value, step.epsilon_lower, step.summary,

@@ -55,7 +55,7 @@ def standing_lines(row: Standing) -> list[tuple[str, str]]:
     lines.append(("claim", row.claim))
     lines.append(("evidence", evidence_words(state)))
     if state.alarm and state.raised is not None:
-        lines += _alarm_lines(state.raised)
+        lines += alarm_lines(state.raised)
     if state.steps:
         lines.append(("leak", _leak_words(row)))
     steps = f"{state.steps:,} scored, {row.pairs:,} pairs of runs each"
@@ -81,7 +81,7 @@ def acknowledged_text(
     """An alarm that was closed, as labelled lines; `left` are those of the name that are open."""
     lines = [("closed", f"the alarm of {name}, raised {when(alarm.raised_at)} UTC")]
     lines.append(("version", short(alarm.version)))
-    lines += _alarm_lines(alarm)
+    lines += alarm_lines(alarm)
     if alarm.epsilon_lower > 0:
         lines.append(("leak", f"epsilon >= {down(alarm.epsilon_lower)} at that step"))
     lines.append(("reason", " ".join((alarm.reason or "").split())))
@@ -208,7 +208,8 @@ def quoted(text: str) -> str:
     return shlex.quote(text)
 
 
-def _alarm_lines(alarm: AlarmState) -> list[tuple[str, str]]:
+def alarm_lines(alarm: AlarmState) -> list[tuple[str, str]]:
+    """Where an alarm says the break is, and what showed it, as (label, text) pairs."""
     place = alarm.likely_break
     lines = [("broke", f"likely at step {place.step}, {_between(alarm)}")]
     if place.earliest != place.latest:

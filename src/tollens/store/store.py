@@ -78,8 +78,13 @@ class Store:
     ) -> None:
         self.close()
 
+    @property
+    def place(self) -> str:
+        """Where the store is, without a password."""
+        return str(self._place)
+
     def __repr__(self) -> str:
-        return f"Store({str(self._place)!r})"
+        return f"Store({self.place!r})"
 
     def enter(
         self,
