@@ -25,6 +25,7 @@ from tollens.cli_options import (
 )
 from tollens.cli_refute import refute, verify
 from tollens.cli_report import report
+from tollens.cli_serve import serve
 from tollens.settings import ALL_OF_CHECK, KEYS
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ main.add_command(refute)
 main.add_command(verify)
 main.add_command(monitor)
 main.add_command(report)
+main.add_command(serve)
 
 
 @main.group()
