@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -273,11 +273,16 @@ def _constant(rows):
     return 3
 
 
-def _shown(mechanism: Callable[..., object], name: str) -> str:
-    """What `print` shows of an audit with a fixed seed."""
+@cache
+def _audited(mechanism: Callable[..., object], name: str) -> tollens.Verdict:
+    """An audit with a fixed seed."""
     mechanism.__qualname__ = name
-    verdict = tollens.audit(mechanism, tollens.pure(1), neighbours=([1, 1, 1], [1, 1]), seed=1)
-    return f"```text\n{verdict}\n```"
+    return tollens.audit(mechanism, tollens.pure(1), neighbours=([1, 1, 1], [1, 1]), seed=1)
+
+
+def _shown(mechanism: Callable[..., object], name: str) -> str:
+    """What `print` shows of it."""
+    return f"```text\n{_audited(mechanism, name)}\n```"
 
 
 def example() -> str:
@@ -663,7 +668,25 @@ BLOCKS: dict[str, Callable[[], str]] = {
     **runpy.run_path(str(ROOT / "docs" / "training.py"))["blocks"](_table, _cell, _row),
     **runpy.run_path(str(ROOT / "docs" / "found.py"))["blocks"](_table, _cell),
 }
+
+
+def _figures() -> dict[Path, Callable[[], str]]:
+    """The figures of the first example; each is a file of its own."""
+    from tollens.report.figures.outputs import outputs_svg
+    from tollens.report.figures.region import region_svg
+    from tollens.report.figures.wealth import wealth_svg
+
+    makers = {"region": region_svg, "outputs": outputs_svg, "wealth": wealth_svg}
+    folder = ROOT / "docs" / "figures"
+
+    def drawn(make: Callable[..., str | None]) -> str:
+        return f"{make(_audited(_half_noise_count, 'noisy_count'))}\n"
+
+    return {folder / f"{name}.svg": partial(drawn, make) for name, make in makers.items()}
+
+
 PAGES: dict[Path, Callable[[], str]] = {
+    **_figures(),
     ROOT / "docs" / "command-line.md": command_line,
     ROOT / "docs" / "zoo.md": zoo,
 }
@@ -704,6 +727,7 @@ def main() -> None:
     for path in pages():
         text = render(path)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print(f"written: {path.relative_to(ROOT)}")
 
