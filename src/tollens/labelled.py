@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from importlib import import_module
 
 Rows = Sequence[tuple[str, str]]
 
@@ -31,3 +32,13 @@ def rows_html(rows: Rows) -> str:
         for label, text in rows
     )
     return f"<table>{cells}</table>"
+
+
+def result_html(result: object, rows: Rows) -> str:
+    """The table of a result, and below it the figures that reports have for it.
+
+    Results know nothing of reports, which stand above them. So the module is asked for by its name,
+    at the moment when a notebook shows a result: this is the one place that looks upwards.
+    """
+    figures: str = import_module("tollens.report.figures.drawn").notebook_figures(result)
+    return rows_html(rows) + figures

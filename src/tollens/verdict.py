@@ -13,7 +13,7 @@ from tollens.errors import ClaimError, RefutedError, UsageError
 from tollens.event import exact_words
 from tollens.evidence import Alarm, AnyEvidence, evidence_from_json
 from tollens.exact import claim_words, exact_claim
-from tollens.labelled import rows_html, rows_text
+from tollens.labelled import result_html, rows_text
 from tollens.neighbours import Pair
 from tollens.outcome import Outcome, Reason
 from tollens.rounding import down, up
@@ -250,7 +250,7 @@ class Verdict:
         return rows_text(self.lines())
 
     def _repr_html_(self) -> str:
-        return rows_html(self.lines())
+        return result_html(self, self.lines())
 
     def to_json(self) -> str:
         """One JSON document of schema "tollens/verdict/1"."""

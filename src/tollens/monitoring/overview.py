@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tollens.claim import claim_from_json
 from tollens.errors import UsageError
+from tollens.labelled import result_html
 from tollens.monitoring.series import (
     Newest,
     history_of,
@@ -68,6 +69,11 @@ class History:
     rows: tuple[HistoryRow, ...]
     alarms: tuple[AlarmState, ...]
     older: tuple[Standing, ...]
+
+    def _repr_html_(self) -> str:
+        lines = str(self.standing.state).split("\n")
+        rows = [("series", lines[0]), *(("", line) for line in lines[1:])]
+        return result_html(self, rows)
 
 
 def standing(

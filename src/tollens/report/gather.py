@@ -202,6 +202,24 @@ def _read_check(found: _Found, data: dict[str, object], path: Path, place: str) 
     return f"a check of {len(rows):,} promises"
 
 
+def _read_report(found: _Found, data: dict[str, object], path: Path, place: str) -> str:
+    series, trainings = data.get("series"), data.get("training")
+    if not isinstance(series, list) or not isinstance(trainings, list):
+        raise UsageError('not a report: "series" and "training" must be lists')
+    _read_check(found, data, path, place)
+    for row in series:
+        found.watched(history_from({**row, "older": []} if isinstance(row, dict) else {}))
+    for report in trainings:
+        _read_training(found, report, path, place)
+    return "a report"
+
+
+def _read_error(found: _Found, data: dict[str, object], path: Path, place: str) -> str:
+    findings = data.get("findings")
+    found.problems += [str(f) for f in findings] if isinstance(findings, list) else [place]
+    return "errors of a command"
+
+
 def _read_certificate(found: _Found, data: dict[str, object], path: Path, place: str) -> str:
     verified, verdict = verify_file(path)
     found.keep(verified.mechanism, verdict, place)
@@ -244,6 +262,8 @@ _Reader = Callable[[_Found, "dict[str, object]", Path, str], str]
 _READERS: dict[str, _Reader] = {
     "tollens/verdict/1": _read_verdict,
     "tollens/check/1": _read_check,
+    "tollens/report/1": _read_report,
+    "tollens/error/1": _read_error,
     "tollens/certificate/1": _read_certificate,
     "tollens/verified/1": _read_certificate,
     "tollens/monitor-history/1": _read_history,

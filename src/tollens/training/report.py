@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from tollens.claim import Claim, claim_from_json
 from tollens.errors import UsageError
-from tollens.labelled import rows_html, rows_text
+from tollens.labelled import result_html, rows_text
 from tollens.outcome import Outcome
 from tollens.rounding import down
 from tollens.serial import number_from_json, parse_json, to_jsonable, whole_from_json
@@ -193,7 +193,7 @@ class TrainingReport:
         return rows_text(self.lines())
 
     def _repr_html_(self) -> str:
-        return rows_html(self.lines())
+        return result_html(self, self.lines())
 
     def to_dict(self) -> Json:
         """The content of `to_json` as a dictionary."""

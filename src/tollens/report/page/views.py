@@ -14,10 +14,7 @@ from markupsafe import Markup
 from tollens.certificate import Certificate
 from tollens.monitoring.overview import History
 from tollens.report.contents import Item
-from tollens.report.figures.outputs import outputs_svg
-from tollens.report.figures.region import region_svg
-from tollens.report.figures.series import SeriesPoint, series_svg
-from tollens.report.figures.wealth import wealth_svg
+from tollens.report.figures.drawn import history_figure, verdict_figures
 from tollens.report.leaks import leak_of, leak_text
 from tollens.report.page import words
 from tollens.report.series_text import short, standing_lines, when
@@ -110,31 +107,6 @@ def verdict_view(item: Item, number: int) -> VerdictView:
         record=list(_record(item)),
         figures=[Markup(svg) for svg in verdict_figures(verdict, styled=False)],  # noqa: S704
         certificate=_download(verdict),
-    )
-
-
-def verdict_figures(verdict: Verdict, *, styled: bool = True) -> list[str]:
-    """The figures of a verdict: those for which it has what they show."""
-    drawn = (draw(verdict, styled=styled) for draw in (region_svg, outputs_svg, wealth_svg))
-    return [svg for svg in drawn if svg is not None]
-
-
-def history_figure(found: History, *, styled: bool = True) -> str | None:
-    """The figure of a series; None where no step is known."""
-    if not found.rows:
-        return None
-    state = found.standing.state
-    place = state.likely_break
-    return series_svg(
-        [
-            SeriesPoint(row.number, row.version, row.evidence, row.epsilon_lower, row.outcome)
-            for row in found.rows
-        ],
-        threshold=state.threshold,
-        title=state.name,
-        alarms=[alarm.step for alarm in found.alarms],
-        likely=None if place is None else (place.earliest, place.step, place.latest),
-        styled=styled,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from tollens.evidence import Wealth
 from tollens.outcome import Outcome
 from tollens.report.contents import Contents
+from tollens.rounding import up
 from tollens.verdict import ASSUMPTIONS_OF_SCORES, Verdict
 
 NEVER_PRIVATE = (
@@ -66,8 +67,8 @@ def error_words(contents: Contents) -> list[str]:
     runs = [item.verdict for item in contents.items if not item.verdict.exact]
     if runs:
         said.append(
-            f"If the claims of all {len(runs):,} verdicts on runs hold, one of them is refuted "
-            f"with probability at most {contents.alpha:.3g}: the sum of their alphas (union bound)."
+            "If all claims that were tested by runs hold, one of them is refuted with probability "
+            f"at most {up(contents.alpha, 3)}: the sum of the alphas of the verdicts (union bound)."
         )
     if len(runs) < len(contents.items):
         said.append("Proofs have no error probability.")
