@@ -43,6 +43,8 @@ def test_on_a_terminal_one_line_changes_and_is_gone_in_the_end():
 
 
 def test_closing_twice_or_before_the_first_step_is_harmless():
-    line = TrainingLine(Console(file=io.StringIO()))
+    shown = io.StringIO()
+    line = TrainingLine(Console(file=shown))
     line.close()
     line.close()
+    assert shown.getvalue() == ""
