@@ -36,8 +36,10 @@ test: $(STAMP)   ## everything that must hold: style, types, directions, tests, 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto --durations=8 $(JAX:%=--ignore=%) --deselect '$(JAX_PAGE)'
+	$(BIN)/python -m pytest -n auto --durations=8 $(JAX:%=--ignore=%) --deselect '$(JAX_PAGE)' \
+	  --ignore=tests/packaging
 	$(BIN)/python -m pytest -n auto --durations=3 $(JAX) '$(JAX_PAGE)'
+	$(BIN)/python -m pytest -q tests/packaging  # one process: it builds and installs once
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
 
 bench: $(STAMP)  ## the benchmark tables with their targets, ten minutes (BENCH=--full: hours)
