@@ -143,5 +143,5 @@ def test_the_first_outputs_are_counted_once_there_are_many():
 def test_damaged_tallies_are_refused(change):
     side = Side((1, 0), (2, 3), (), ())
     good = Tally("output", (0.0, 1.0, 2.0), (), side, side).to_json()
-    with pytest.raises(UsageError, match="tally|whole number"):
+    with pytest.raises(UsageError, match=r"tally|whole number"):
         Tally.from_json({**good, **change})
