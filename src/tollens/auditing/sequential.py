@@ -227,8 +227,8 @@ class Gambler:
         width = max(1, x.numbers.shape[1])
         self._next_fit = grown if grown <= min(MEMORY, MOST_NUMBERS // width) else _NEVER
         if self._next_fit == _NEVER:
-            first = np.arange(TALLIED)  # an index copies, so the rest is let go
-            self._past = [_Part(x[first[: len(x)]], y[first[: len(y)]], coupled=False)]
+            kept = np.arange(TALLIED)  # an index copies, so the rest is let go
+            self._past = [_Part(x[kept[: len(x)]], y[kept[: len(y)]], coupled=False)]
 
     def _bet(self, *, new_cells: bool) -> None:
         """Fix the bets for the coming pairs, and whether those are to be coupled."""
