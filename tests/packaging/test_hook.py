@@ -35,6 +35,7 @@ def test_pre_commit_installs_and_runs_it(sources, run, succeed, tmp_path):
         f"repos:\n- repo: {hook}\n  rev: {revision}\n  hooks: [{{id: tollens-check}}]\n",
         encoding="utf-8",
     )
+    (project / ".gitignore").write_text("__pycache__/\n", encoding="utf-8")
     git("-C", project, "init", "--quiet")
     for scale, code in (("0.5", 1), ("1.00", 0)):
         (project / "counts.py").write_text(COUNT.format(scale=scale), encoding="utf-8")
