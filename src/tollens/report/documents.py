@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
     from tollens.zoo.programs import Program
     from tollens.zoo.self_test import SelfTestRow
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 
 def dump(content: object) -> str:
-    """A JSON text of plain data, with the special numbers as texts."""
-    return json.dumps(to_jsonable(content), ensure_ascii=False, allow_nan=False, indent=1)
+    """A JSON text of plain data, with the special numbers as texts, which UTF-8 can hold."""
+    text = json.dumps(to_jsonable(content), ensure_ascii=False, allow_nan=False, indent=1)
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def error_document(findings: Sequence[str]) -> str:
