@@ -1,27 +1,28 @@
-"""`tollens check`: each declared promise, by a proof where the text allows it, or an audit."""
+"""`tollens check`: every declared promise, one after another or by several workers."""
 
 from __future__ import annotations
 
-import types
+import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tollens.auditing.api import audit
+from tollens.adapters import adapt
 from tollens.auditing.run import Progress
+from tollens.backends import Pool, backend_findings, is_cluster, open_pool
+from tollens.backends.cluster import versions
+from tollens.backends.flight import Flight
 from tollens.discovery import Found, find_promises
 from tollens.errors import Interrupted, TollensError, UsageError
-from tollens.event import Event, event_of
-from tollens.noise import draws_here
-from tollens.outcome import Reason
+from tollens.parallel import cluster_finding, from_anywhere, parallel_finding
+from tollens.promise_check import Task, check_promise, run_task
 from tollens.promise_tables import Table, load_tables
-from tollens.promises import Declared
-from tollens.refutation import api as proofs
-from tollens.refutation.found import Found as Searched
 from tollens.refutation.found import Step
+from tollens.streams import fresh_seed
 from tollens.verdict import Verdict
 
-_MOST_NOTES = 3
+_LOST = "its worker was lost, and again when it was tested anew; does a run end its process?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,27 @@ class CheckReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Attempt:
-    """What a search for a proof left: a proof, or notes and an event for the audit."""
+class _Check:
+    """What is to be tested, and how; `settings` are those of each audit."""
 
-    proof: Verdict | None = None
-    notes: tuple[str, ...] = ()
-    witness: Event | None = None
+    found: Sequence[Found]
+    tables: Mapping[int, Table]
+    settings: Mapping[str, object]
+    patience: float
+    progress: Callable[[str, Progress], None] | None
+    searching: Callable[[str, Step], None] | None
+
+    @property
+    def workers(self) -> int:
+        """Processes; those of a cluster are not counted here."""
+        workers = self.settings.get("workers", 1)
+        return workers if isinstance(workers, int) else 1
+
+    @property
+    def backend(self) -> str | None:
+        """The address of a backend, if there is one."""
+        backend = self.settings.get("backend")
+        return backend if isinstance(backend, str) else None
 
 
 def check(
@@ -60,85 +76,148 @@ def check(
 
     Each of m promises gets alpha / m, so that a check of promises that all hold refutes one with
     probability at most alpha; proofs spend nothing.
+
+    With `workers` above 1, or a cluster as `backend`, each worker tests whole promises; if there
+    are fewer promises than workers, they share the runs of one after another. Mechanisms that
+    take no `rng` are tested here. Report and order are the same in every case.
     """
     found, problems = find_promises(paths)
-    listed, faults = load_tables(tables)
-    found, problems = [*found, *listed], [*problems, *faults]
+    from_tables: dict[int, Table] = {}
+    for table in tables:
+        listed, faults = load_tables([table])
+        from_tables |= dict.fromkeys(range(len(found), len(found) + len(listed)), table)
+        found, problems = [*found, *listed], [*problems, *faults]
     audits = dict(settings)
     alpha, patience = audits["alpha"], audits.pop("proof-timeout", 0.0)
     if not isinstance(alpha, float):
         raise UsageError(f"alpha is {alpha}; it must be a number")
     if not isinstance(patience, int | float) or not 0 <= patience < float("inf"):
         raise UsageError(f"proof-timeout is {patience}; it must be at least 0 seconds")
-    verdicts: list[tuple[str, Verdict]] = []
     audits["alpha"] = alpha / max(1, len(found))
-    for item in found:
-        own = item.promise
+    task = _Check(
+        found,
+        from_tables,
+        audits,
+        float(patience),
+        progress,
+        searching,
+    )
+    results, interrupted = _results(task)
+    verdicts = []
+    for at, item in enumerate(found):
+        result = results.get(at)
+        if isinstance(result, Verdict):
+            verdicts.append((item.target, result))
+        elif result is not None:
+            problems.append(f"{item.target}: {result}")
+    return CheckReport(tuple(verdicts), tuple(problems), alpha, interrupted)
+
+
+def _results(task: _Check) -> tuple[dict[int, Verdict | str], bool]:
+    """The verdict on each promise or what is wrong with it, by its number; whether Ctrl-C came."""
+    findings = backend_findings(task.settings.get("backend"))
+    if is_cluster(task.backend) and task.settings.get("timeout") is not None:
+        findings.append("timeout does not go with a backend: workers of clusters cannot fork")
+    if findings:
+        raise UsageError(findings)
+    results: dict[int, Verdict | str] = {}
+    everything = range(len(task.found))
+    try:
+        if not is_cluster(task.backend) and not 1 < task.workers <= len(everything):
+            _here(task, everything, results)
+            return results, False
+        with closing(open_pool(task.backend, task.workers)) as pool:
+            sent = [at for at in everything if _may_move(task, at)]
+            if len(sent) < pool.workers:
+                sent = []
+            _elsewhere(task, sent, pool, results)
+        _here(task, [at for at in everything if at not in results], results)
+    except KeyboardInterrupt:
+        return results, True
+    return results, False
+
+
+def _here(task: _Check, numbers: Sequence[int], results: dict[int, Verdict | str]) -> None:
+    """Test promises in this process, one after another; the workers share the runs of each."""
+    for at in numbers:
+        item = task.found[at]
+        settings = dict(task.settings)
+        if not _may_move(task, at):
+            settings |= {"workers": 1, "backend": None}
         try:
-            attempt = _prove(item, own, float(patience), searching)
-            verdict = attempt.proof
-            if verdict is None:
-                verdict = audit(
-                    item.mechanism,
-                    own.claim,
-                    neighbours=own.neighbours,
-                    progress=_named(progress, item.target),
-                    target=item.target,
-                    witness=attempt.witness,
-                    **audits,  # type: ignore[arg-type]
-                )
-                verdict = replace(verdict, notes=(*verdict.notes, *attempt.notes))
+            results[at] = check_promise(
+                item,
+                settings,
+                task.patience,
+                progress=_named(task.progress, item.target),
+                searching=task.searching,
+            )
         except Interrupted as stop:
-            verdicts.append((item.target, stop.verdict))
-            return CheckReport(tuple(verdicts), tuple(problems), alpha, interrupted=True)
+            results[at] = stop.verdict
+            raise
         except TollensError as error:
-            problems.append(f"{item.target}: {error}")
-            continue
-        verdicts.append((item.target, verdict))
-    return CheckReport(tuple(verdicts), tuple(problems), alpha)
+            results[at] = str(error)
 
 
-def _prove(
-    item: Found, own: Declared, seconds: float, searching: Callable[[str, Step], None] | None
-) -> _Attempt:
-    """Look for a proof, where the text of a mechanism may have one."""
-    function = item.mechanism
-    if not seconds or own.claim is None or not isinstance(function, types.FunctionType):
-        return _Attempt()
-    if not draws_here(function):
-        return _Attempt()
-    watch = None if searching is None else lambda step: searching(item.target, step)
+def _elsewhere(
+    task: _Check, numbers: Sequence[int], pool: Pool, results: dict[int, Verdict | str]
+) -> None:
+    """Have workers test promises; those of a lost worker once more, one by one."""
+    waiting, lost = list(reversed(numbers)), []
+    flight: Flight[int] = Flight(pool, run_task)
+    while waiting or flight:
+        while waiting and not flight.full:
+            at = waiting.pop()
+            flight.send(at, _task(task, at))
+        for at, future in flight.landed():
+            try:
+                results[at] = future.result()
+            except pool.losses:
+                lost.append(at)
+            except Exception as error:  # noqa: BLE001 - what cannot be sent back is a problem too
+                results[at] = f"its verdict could not be sent from its worker ({error})"
+            else:
+                _show(task, at, results[at])
+    for at in sorted(lost):
+        results[at] = _LOST
+        if not pool.repeats:
+            try:
+                results[at] = pool.submit(run_task, _task(task, at)).result()
+            except pool.losses:
+                continue
+            _show(task, at, results[at])
+
+
+def _task(task: _Check, at: int) -> Task:
+    settings = dict(task.settings)
+    settings |= {"workers": 1, "backend": None}
+    if settings.get("seed") is None:
+        settings["seed"] = fresh_seed()
+    target, table = from_anywhere(task.found[at].target), task.tables.get(at)
+    table = None if table is None else replace(table, target=target)
+    return Task(target, table, settings, task.patience, versions())
+
+
+def _may_move(task: _Check, at: int) -> bool:
+    """Whether runs of a promise may be made again, elsewhere, if a worker is lost."""
+    if task.settings.get("outputs") == "timed":
+        return False
     try:
-        verdict, searched = proofs.search(
-            function, own.claim, own.neighbours, timeout=seconds, progress=watch
-        )
-    except UsageError as error:
-        return _Attempt(notes=_shortened("no proof was looked for", error.findings))
-    except Interrupted:
-        raise
-    except Exception as error:  # noqa: BLE001 - a fault in the search must not hide the audit
-        return _Attempt(notes=(f"the search for a proof failed: {type(error).__name__}: {error}",))
-    if verdict.refuted:
-        return _Attempt(verdict)
-    if verdict.reason in (Reason.OUTSIDE_SUBSET, Reason.NO_ENGINE):
-        return _Attempt(notes=_shortened("no proof was looked for", verdict.notes))
-    said = verdict.evidence.words(0)
-    return _Attempt(notes=(f"{said}, in {verdict.seconds:.1f} s",), witness=_event(searched))
+        mechanism = adapt(task.found[at].mechanism)
+    except UsageError:
+        return False
+    refused = cluster_finding if is_cluster(task.backend) else parallel_finding
+    return mechanism.takes_rng and refused(mechanism) is None
 
 
-def _event(searched: Searched) -> Event | None:
-    """The best event that a search has found, as a function of outputs."""
-    witness = searched.witness or {}
-    try:
-        return event_of({"kind": "event", "patterns": witness.get("event", [])})
-    except UsageError:  # no event, or a witness of another kind
-        return None
-
-
-def _shortened(first: str, findings: Sequence[str]) -> tuple[str, ...]:
-    kept = [f"{first}: {finding}" for finding in findings[:_MOST_NOTES]]
-    more = len(findings) - len(kept)
-    return (*kept, *([f"{more} more of this kind; see tollens refute"] if more > 0 else []))
+def _show(task: _Check, at: int, result: Verdict | str) -> None:
+    """Report a verdict that came from a worker as the end of its audit."""
+    budget, alpha = task.settings.get("budget"), task.settings["alpha"]
+    if task.progress is None or not isinstance(result, Verdict) or not isinstance(budget, int):
+        return
+    threshold = -math.log(alpha) if isinstance(alpha, float) and alpha > 0 else math.inf
+    done = Progress(budget, budget, result.log_e_value, threshold)
+    task.progress(task.found[at].target, done)
 
 
 def _named(

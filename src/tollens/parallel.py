@@ -90,7 +90,7 @@ class ParallelRuns:
         self._mechanism, self._audit = mechanism, uuid.uuid4().hex
         parcel: Mechanism | Named = replace(mechanism, promise=None)
         if mechanism.target is not None:
-            parcel = Named(_from_anywhere(mechanism.target), mechanism.vectorised)
+            parcel = Named(from_anywhere(mechanism.target), mechanism.vectorised)
         self._supplies = Supplies(parcel, stream, timeout, versions())
         self._pool = open_pool(backend, workers)
         self._pairs: OrderedDict[int, tuple[int, Pair]] = OrderedDict()
@@ -228,8 +228,12 @@ class ParallelRuns:
         _outputs(answer)
 
 
-def _from_anywhere(target: str) -> str:
-    """A target whose file is found from any working folder."""
+def from_anywhere(target: str) -> str:
+    """A target whose file is found from any working folder.
+
+    >>> from_anywhere("counts:noisy"), from_anywhere("/srv/counts.py::noisy")
+    ('counts:noisy', '/srv/counts.py::noisy')
+    """
     if command_words(target) is not None:
         return target
     place, name = split_target(target)

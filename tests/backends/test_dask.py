@@ -56,7 +56,7 @@ def test_every_mechanism_of_the_zoo_has_the_same_verdict_everywhere(
 ):
     monkeypatch.setattr("tollens.parallel.open_pool", lambda backend, workers: pools[backend])
     monkeypatch.setattr(ParallelRuns, "close", lambda self: None)
-    settings = {"neighbours": entry.neighbours, "seed": 5, "budget": 150, "alpha": 0.05}
+    settings = {"neighbours": entry.neighbours, "seed": 5, "budget": 100, "alpha": 0.05}
     one = content(tollens.audit(entry.mechanism, entry.claim, **settings))
     for where in ({"workers": 2}, {"backend": dask_url}):
         assert content(tollens.audit(entry.mechanism, entry.claim, **settings, **where)) == one

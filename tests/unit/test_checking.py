@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tollens
-from tollens import checking
+from tollens import promise_check
 from tollens.checking import check
 from tollens.errors import UsageError
 from tollens.outcome import Outcome, Reason
@@ -92,7 +92,7 @@ def test_the_best_event_is_bet_on(place, monkeypatch):
 
 @pytest.mark.parametrize("witness", [None, {}, {"event": []}, {"event": [3]}, {"kind": "square"}])
 def test_witnesses_that_are_no_events_are_left_out(witness):
-    assert checking._event(Found(witness=witness)) is None
+    assert promise_check._event(Found(witness=witness)) is None
 
 
 def test_interruption_of_a_search_ends_the_check(place, monkeypatch):

@@ -6,6 +6,7 @@ The scheduler makes the call of a lost worker again by itself, as often as its s
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -75,3 +76,22 @@ class DaskPool:
     def _ask(self, function: Callable[..., object], *args: object) -> list[object]:
         answers: dict[str, object] = self._client.run(function, *args, on_error="return")
         return list(answers.values())
+
+
+def dropped() -> bool:
+    """Whether this is called by a worker of Dask for a call that nobody waits for any more.
+
+    Dask interrupts no call that was begun; a long one may ask now and then, and end itself.
+
+    >>> dropped()
+    False
+    """
+    distributed: Any = sys.modules.get("distributed")
+    if distributed is None:
+        return False
+    try:
+        worker = distributed.get_worker()
+    except ValueError:  # this is no worker
+        return False
+    task = worker.state.tasks.get(worker.get_current_task())
+    return task is None or task.state == "cancelled"
