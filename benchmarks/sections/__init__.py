@@ -20,6 +20,7 @@ from benchmarks.sections import (
     noise,
     peers,
     refute,
+    report,
     speed,
     training,
     worst_case,
@@ -38,6 +39,7 @@ SECTIONS: dict[str, ModuleType] = {
     "martingale": martingale,
     "moments": moments,
     "training": training,
+    "report": report,
     "worst cases": worst_case,
     "speed": speed,
 }
