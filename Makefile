@@ -25,7 +25,7 @@ $(STAMP): pyproject.toml .ci/constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=23"
 	$(BIN)/python -m pip install --quiet -c .ci/constraints.txt \
-	  -e ".[report,libraries,opacus,jax,parquet,postgres,z3,server,docs,dev]"
+	  -e ".[report,libraries,opacus,jax,parquet,postgres,z3,server,dask,ray,docs,dev]"
 	@touch $(STAMP)
 
 demo: $(STAMP)   ## audit six real mechanisms of real libraries

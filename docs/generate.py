@@ -323,6 +323,23 @@ def bench() -> str:
     return re.sub(r"^#+ (.*)$", r"**\1**", kept.strip(), flags=re.MULTILINE)
 
 
+def scale() -> str:
+    """The table of the benchmark on several workers."""
+    section = _json(RESULT).get("sections", {}).get("scale")
+    if section is None:
+        return NOT_MEASURED
+    rows = [
+        (
+            row["what"],
+            f"{row['more']['runs a second']:,.0f}",
+            f"{row['more']['times one']:.2f}" if "times one" in row["more"] else "",
+        )
+        for row in section["rows"]
+        if row["more"]
+    ]
+    return _table(("1 ms a run", "runs a second", "times one worker"), rows)
+
+
 def peers() -> str:
     """One task for all tools: theirs as measured once, ours of the last benchmark."""
     head = ("tool", "runs of the mechanism", "broken found", "correct flagged")
@@ -655,6 +672,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "proved": proved,
     "reasons": reasons,
     "bench": bench,
+    "scale": scale,
     "peers": peers,
     "peers-in-full": peers_in_full,
     "peers-further": peers_further,
@@ -666,6 +684,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     **runpy.run_path(str(ROOT / "docs" / "proofs.py"))["blocks"](_Shell, _table, _cell, _row),
     **runpy.run_path(str(ROOT / "docs" / "plugin.py"))["blocks"](_Shell, _table, _cell),
     **runpy.run_path(str(ROOT / "docs" / "training.py"))["blocks"](_table, _cell, _row),
+    **runpy.run_path(str(ROOT / "docs" / "programs.py"))["blocks"](_table),
     **runpy.run_path(str(ROOT / "docs" / "found.py"))["blocks"](_table, _cell),
 }
 

@@ -21,6 +21,7 @@ from benchmarks.sections import (
     peers,
     refute,
     report,
+    scale,
     speed,
     training,
     worst_case,
@@ -41,5 +42,6 @@ SECTIONS: dict[str, ModuleType] = {
     "training": training,
     "report": report,
     "worst cases": worst_case,
+    "scale": scale,
     "speed": speed,
 }
