@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
@@ -32,15 +31,15 @@ _SAID = {
 }
 
 
-def make_app(store: Store, settings: ServeSettings, *, access: Access | None = None) -> Starlette:
+def make_app(store: Store, settings: ServeSettings, *, access: Access | None = None) -> Guard:
     """The application of one store, which stays the caller's to close."""
     access = access or Access(settings)
     files = Route("/static/{name}", _file)
-    return Starlette(
+    app = Starlette(
         routes=[*Pages(store, access).routes, *Api(store, access).routes, files],
-        middleware=[Middleware(Guard, settings=settings, access=access)],
         exception_handlers={UsageError: _wrong, HTTPException: _refused, Exception: _fault},
     )
+    return Guard(app, settings=settings, access=access)  # also around what says that we failed
 
 
 async def _file(request: Request) -> Response:

@@ -27,7 +27,7 @@ def _moment(row: Standing) -> float:
     return math.inf if row.state.updated_at is None else -row.state.updated_at.timestamp()
 
 
-_ORDERS: Mapping[str, Callable[[Standing], object]] = {
+ORDERS: Mapping[str, Callable[[Standing], object]] = {
     "state": lambda row: (WORDS.index(row.state.word), -_share(row)),
     "name": lambda row: row.state.name,
     "evidence": lambda row: -_share(row),
@@ -101,8 +101,8 @@ steps, version, updated
         findings.append(f"q has {len(q)} letters; a name has at most {_LONGEST}")
     if state and state not in WORDS:
         findings.append(f"state is {state[:40]!r}; it must be one of {', '.join(WORDS)}")
-    if sort not in _ORDERS:
-        findings.append(f"sort is {sort[:40]!r}; it must be one of {', '.join(_ORDERS)}")
+    if sort not in ORDERS:
+        findings.append(f"sort is {sort[:40]!r}; it must be one of {', '.join(ORDERS)}")
     number = whole(page, "page", findings)
     if findings:
         raise UsageError(findings)
@@ -123,7 +123,7 @@ def listing(rows: Sequence[Standing], query: Query) -> Listing:
     named = [row for row in rows if part in row.state.name.casefold()]
     counts = Counter(row.state.word for row in named)
     found = [row for row in named if query.state in ("", row.state.word)]
-    found.sort(key=_ORDERS[query.sort])  # type: ignore[arg-type]
+    found.sort(key=ORDERS[query.sort])  # type: ignore[arg-type]
     pages = max(1, math.ceil(len(found) / PER_PAGE))
     if query.page > pages:
         raise UsageError(f"page is {query.page}; the last one is {pages}")

@@ -19,7 +19,7 @@ from tollens.server.access import Access, Right, TooManyError
 from tollens.server.answers import failure, page
 from tollens.server.forms import csrf_of, form_of, keep_session, over_tls, session_of
 from tollens.server.guard import COOKIE, client_of, too_many
-from tollens.server.listing import WORDS, Query, read_query, whole
+from tollens.server.listing import ORDERS, WORDS, Query, read_query, whole
 from tollens.server.views import (
     OutOfDateError,
     close_alarm,
@@ -33,7 +33,7 @@ from tollens.store import Store
 
 _WORDS = {
     "leak_text": leak_text, "short": short, "when": when, "down": down, "words": WORDS,
-    "standing_lines": standing_lines, "alarm_lines": alarm_lines,
+    "orders": tuple(ORDERS), "standing_lines": standing_lines, "alarm_lines": alarm_lines,
 }  # fmt: skip
 """What templates say numbers and moments with: the same words as the command line."""
 
