@@ -10,12 +10,14 @@ alpha either. The limit of a row is alpha plus three standard errors at that rat
 The full form takes hours. All cases advance together, `BLOCK` runs at a time, and what was measured
 is written at once, with the version of tollens and a digest of the sources of the audit: a later
 call goes on where the last one stopped, so it may be stopped at any time. Runs of other sources
-count for nothing, and `--again` starts anew.
+count for nothing, and `--again` starts anew. With `--backend dask://host:port` or `ray://host:port`
+the workers of a cluster make the runs; seeds belong to runs, so that nothing else changes.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import math
@@ -25,7 +27,7 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -36,7 +38,9 @@ from threadpoolctl import threadpool_limits
 
 import tollens
 from tollens.auditing.sequential import Gambler
-from tollens.errors import UsageError
+from tollens.backends import Pool, is_cluster, open_pool
+from tollens.backends.flight import Flight
+from tollens.errors import BackendError, UsageError
 from tollens.zoo import get
 
 ALPHA = 0.05
@@ -47,6 +51,9 @@ PAIRS_OF_INPUTS = 50
 
 Outputs = NDArray[np.generic]
 Draw = Callable[[np.random.Generator, int], Outputs]
+
+Job = tuple[str, int, int, int]
+Done = tuple[bool, bool, float]
 
 
 @dataclass(frozen=True)
@@ -362,7 +369,7 @@ def digest() -> str:
     return found.hexdigest()[:16]
 
 
-def _job(job: tuple[str, int, int, int]) -> tuple[bool, bool, float]:
+def _job(job: Job) -> Done:
     """Whether a run refuted, whether it erred, and its CPU seconds."""
     table, number, run, pairs = job
     case = _TABLES[table][number]
@@ -392,8 +399,52 @@ def chosen_cases(only: str) -> list[tuple[str, int]]:
     ]
 
 
+class Spread:
+    """The workers of a backend with the one method of `multiprocessing.Pool` that is used here."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def map(
+        self, job: Callable[[Job], Done], jobs: Sequence[Job], chunksize: int = 1
+    ) -> list[Done]:
+        """The results in the order of the jobs; those of a lost worker are made once more."""
+        done: dict[int, list[Done]] = {}
+        starts = range(0, len(jobs), chunksize)
+        for _ in range(2):
+            waiting = [start for start in reversed(starts) if start not in done]
+            flight: Flight[int] = Flight(self._pool, _jobs)
+            while waiting or flight:
+                while waiting and not flight.full:
+                    start = waiting.pop()
+                    flight.send(start, job, jobs[start : start + chunksize])
+                for start, future in flight.landed():
+                    if not isinstance(future.exception(), self._pool.losses):
+                        done[start] = future.result()
+        if len(done) < len(starts):
+            raise BackendError("a worker was lost, and again when its runs were made anew")
+        return [result for start in starts for result in done[start]]
+
+
+def _jobs(job: Callable[[Job], Done], jobs: Sequence[Job]) -> list[Done]:
+    _one_thread()
+    return [job(each) for each in jobs]
+
+
+@contextlib.contextmanager
+def workers(backend: str | None, processes: int) -> Iterator[multiprocessing.pool.Pool | Spread]:
+    """Forks of this process, or the workers of a backend."""
+    if is_cluster(backend):
+        with contextlib.closing(open_pool(backend, processes)) as pool:
+            yield Spread(pool)
+    else:
+        context = multiprocessing.get_context("fork")
+        with context.Pool(processes, initializer=_one_thread) as forks:
+            yield forks
+
+
 def measure_block(
-    pool: multiprocessing.pool.Pool,
+    pool: multiprocessing.pool.Pool | Spread,
     case: tuple[str, int],
     runs: range,
     pairs: int,
@@ -470,6 +521,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="40 runs of 300 pairs, to try it")
     cores = os.cpu_count() or 1
     parser.add_argument("--processes", type=int, default=cores, help=f"processes ({cores})")
+    parser.add_argument("--backend", metavar="URL", help="dask://host:port or ray://host:port")
     parser.add_argument("-o", "--output", type=Path, default=RESULTS, help="where the JSON goes")
     chosen = parser.parse_args(arguments)
     if chosen.quick:
@@ -492,8 +544,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     measured = [case for case in cases if possible(_TABLES[case[0]][case[1]])]
     for table, number in (case for case in cases if case not in measured):
         print(f"{table:<16} {_TABLES[table][number].name:<46} skipped: audit takes one pair only")
-    context = multiprocessing.get_context("fork")
-    with context.Pool(chosen.processes, initializer=_one_thread) as pool:
+    with workers(chosen.backend, chosen.processes) as pool:
         for start in range(0, max(chosen.runs, chosen.leak_runs), BLOCK):
             for table, number in measured:
                 runs = chosen.runs if table == "false alarms" else chosen.leak_runs
