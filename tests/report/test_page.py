@@ -211,6 +211,8 @@ def test_commands_that_do_it_again_are_for_a_shell(verdicts):
     )
     assert Item("count", verdicts["kept"]).again is None
     assert Item("count", verdicts["proved"], ("p.json",)).again == "tollens verify p.json"
+    again = Item("p.py::count", verdicts["proved"], ("check.json",)).again
+    assert again is not None and again.startswith("tollens refute p.py::count --claim ")
 
 
 def test_the_alphas_of_a_report_add_up(verdicts):

@@ -47,9 +47,11 @@ class Item:
         """A command that makes the verdict anew; None where none is known to."""
         if self.test:
             return f"pytest {shlex.quote(self.target)}"
+        if "::" in self.target:
+            return self._command()
         if isinstance(self.verdict.evidence, Certificate) and self.places:
             return f"tollens verify {shlex.quote(self.places[0])}"
-        return None if "::" not in self.target else self._command()
+        return None
 
     def _command(self) -> str | None:
         verdict = self.verdict
