@@ -7,9 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-pytest.importorskip("jinja2")
 
 import tollens
 from tollens.server.access import Access, Attempts

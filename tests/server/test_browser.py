@@ -8,31 +8,34 @@ import time
 from contextlib import contextmanager
 
 import pytest
-
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-sync_api = pytest.importorskip("playwright.sync_api")
-
 from sqlalchemy import insert, select
 
 import tollens
-from tollens.server.settings import ServeSettings
 from tollens.store import Store, engines
 from tollens.store.tables import STEPS
 
 from .conftest import CLOSE, HOSTILE, PAIR, READ, good
 
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+sync_api = pytest.importorskip("playwright.sync_api")
+
+
+expect = sync_api.expect
+WIDTH = "image => image.decode().then(() => image.naturalWidth)"
+COLOURS = "all => all.map(e => getComputedStyle(e)).map(s => [s.backgroundColor, s.color])"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium; see .ci/browser.sh")
 
 
 @contextmanager
-def served(path, **settings):
-    """The dashboard of a store in a thread, and its address."""
+def served(path, look, **settings):
+    """The dashboard of a store in a thread, and its address; pages are closed before it ends."""
     import uvicorn
 
     from tollens.server.app import make_app
     from tollens.server.run import _listening
+    from tollens.server.settings import ServeSettings
 
     settings = ServeSettings(port=0, **settings)
     with Store.open(path, create=False) as store, _listening(settings) as listener:
@@ -45,6 +48,7 @@ def served(path, **settings):
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
+            look.close()
             server.should_exit = True
             thread.join(20)
 
@@ -74,36 +78,37 @@ def look(browser):
         )
         return page
 
-    make.complaints = complaints
+    def close():
+        while contexts:
+            contexts.pop().close()
+
+    make.complaints, make.close = complaints, close
     yield make
-    for context in contexts:
-        context.close()
+    close()
     assert complaints == []
 
 
 def test_list_and_filter_without_loading_anew(store_path, look):
-    with served(store_path) as address:
+    with served(store_path, look) as address:
         page = look()
         page.goto(address)
         assert page.locator("#list tbody tr").count() == 5
         page.evaluate("window.same = true")
         page.fill("#q", "quie")
-        page.wait_for_function("document.querySelectorAll('#list tbody tr').length === 1")
+        expect(page.locator("#list tbody tr")).to_have_count(1)
         assert "q=quie" in page.url
         page.fill("#q", "")
         page.select_option("#state", "ALARM")
-        page.wait_for_function("document.querySelectorAll('#list tbody tr').length === 2")
+        expect(page.locator("#list tbody tr")).to_have_count(2)
         assert page.evaluate("window.same")
         assert page.get_by_text("<script>alert(1)</script>").count() == 1
         page.get_by_role("link", name="alarmed", exact=True).click()
         assert page.locator("h1").inner_text() == "alarmed"
-        image = page.locator("img.figure")
-        image.scroll_into_view_if_needed()
-        page.wait_for_function("document.querySelector('img.figure').naturalWidth > 0")
+        assert page.locator("img.figure").evaluate(WIDTH) > 0
 
 
 def test_acknowledging_with_the_keyboard_alone(store_path, look):
-    with served(store_path, token=READ, acknowledge_token=CLOSE) as address:
+    with served(store_path, look, token=READ, acknowledge_token=CLOSE) as address:
         page = look()
         page.goto(address)
         page.keyboard.type(CLOSE)  # the field has the focus
@@ -137,7 +142,7 @@ def press_until(page, tag, text):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_page_is_wider_than_the_screen(store_path, look, width, scheme):
-    with served(store_path) as address:
+    with served(store_path, look) as address:
         page = look(viewport={"width": width, "height": 800}, color_scheme=scheme)
         page.goto(address)
         links = page.locator("#list tbody a")
@@ -166,19 +171,17 @@ def contrast(one, other):
 
 def test_the_words_of_states_can_be_read(store_path, look):
     for scheme in ("light", "dark"):
-        with served(store_path) as address:
+        with served(store_path, look) as address:
             page = look(color_scheme=scheme)
             page.goto(address)
             ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            for own, ink in page.locator(".badge, .soft, td, a").evaluate_all(
-                "all => all.map(e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color])"
-            ):
+            for own, ink in page.locator(".badge, .soft, td, a").evaluate_all(COLOURS):
                 behind = ground if own == "rgba(0, 0, 0, 0)" else own
                 assert contrast(behind, ink) >= 4.5, (scheme, behind, ink)
 
 
 def test_new_steps_are_added(store_path, look):
-    with served(store_path) as address, Store.open(store_path) as store:
+    with served(store_path, look) as address, Store.open(store_path) as store:
         number = next(series.id for series in store.series() if series.name == "quiet")
         page = look()
         page.goto(f"{address}/series/{number}")
@@ -189,7 +192,7 @@ def test_new_steps_are_added(store_path, look):
             "htmx.ajax('GET', document.querySelector('#newer').getAttribute('hx-get'),"
             " {target: '#steps', swap: 'afterbegin', source: '#newer'}), 0"
         )
-        page.wait_for_function("document.querySelectorAll('#steps tr').length === 4")
+        expect(page.locator("#steps tr")).to_have_count(4)
         assert "new" in page.locator("#steps tr").first.inner_text()
         assert "after=4" in page.locator("#newer").get_attribute("hx-get")
 
@@ -214,20 +217,20 @@ def test_a_series_of_100_000_steps(store_path, look):
         points = store.points(series.id)
         assert len(points) <= 6 * 200 + 1
         assert (points[0].number, points[-1].number) == (1, 100_000)
-    with served(store_path) as address:
+    with served(store_path, look) as address:
         page = look()
         page.goto(f"{address}/series/{series.id}")
         assert page.locator("#steps tr").count() == 50
-        page.wait_for_function("document.querySelector('img.figure').naturalWidth > 0")
+        assert page.locator("img.figure").evaluate(WIDTH) > 0
         page.get_by_role("link", name="Show earlier steps").click()
-        page.wait_for_function("document.querySelectorAll('#steps tr').length === 100")
+        expect(page.locator("#steps tr")).to_have_count(100)
         assert "99,901" in page.locator("#steps tr").last.inner_text()
         page.get_by_role("link", name="Show earlier steps").click()
-        page.wait_for_function("document.querySelectorAll('#steps tr').length === 150")
+        expect(page.locator("#steps tr")).to_have_count(150)
 
 
 def test_without_scripts(store_path, look):
-    with served(store_path) as address:
+    with served(store_path, look) as address:
         page = look(java_script_enabled=False)
         page.goto(address)
         page.fill("#q", "alarmed")
@@ -235,11 +238,11 @@ def test_without_scripts(store_path, look):
         page.get_by_role("link", name="alarmed", exact=True).click()
         page.fill("#reason", "mended")
         page.get_by_role("button", name="Acknowledge").click()
-        assert page.get_by_text("mended").count() == 1
+        expect(page.get_by_text("mended")).to_be_visible()
 
 
 def test_a_store_that_vanishes_is_said_and_comes_back(store_path, look):
-    with served(store_path) as address:
+    with served(store_path, look) as address:
         page = look()
         page.goto(address)
         away = store_path.with_name("away.db")
@@ -250,13 +253,13 @@ def test_a_store_that_vanishes_is_said_and_comes_back(store_path, look):
         away.rename(store_path)
         page.select_option("#state", "quiet")
         page.wait_for_selector("#offline", state="hidden")
-        page.wait_for_function("document.querySelectorAll('#list tbody tr').length === 1")
+        expect(page.locator("#list tbody tr")).to_have_count(1)
     assert all("503" in one or "Response Status Error" in one for one in look.complaints)
     look.complaints.clear()
 
 
 def test_hostile_names_on_the_page(store_path, look):
-    with served(store_path) as address, Store.open(store_path) as store:
+    with served(store_path, look) as address, Store.open(store_path) as store:
         number = next(series.id for series in store.series() if series.name == HOSTILE)
         page = look()
         page.on("dialog", lambda dialog: pytest.fail(dialog.message))
