@@ -11,6 +11,7 @@ from types import ModuleType
 from benchmarks.sections import (
     certified,
     coupling,
+    dashboard,
     dimensions,
     gaussian,
     martingale,
@@ -44,4 +45,5 @@ SECTIONS: dict[str, ModuleType] = {
     "worst cases": worst_case,
     "scale": scale,
     "speed": speed,
+    "dashboard": dashboard,
 }

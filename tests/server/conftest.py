@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-
 import tollens
 from tollens.server.access import Access, Attempts
 from tollens.server.settings import ServeSettings
