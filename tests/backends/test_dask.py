@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -154,6 +155,13 @@ class TestRefusals:
                 neighbours=(0, 1),
                 backend="dask://127.0.0.1:9",
             )
+
+    def test_what_answers_is_no_scheduler(self, monkeypatch):
+        monkeypatch.setattr("tollens.backends.dask.CONNECT", 0.4)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            backend = f"dask://127.0.0.1:{silent.getsockname()[1]}"
+            with pytest.raises(BackendError, match="is no Dask scheduler that fits"):
+                ParallelRuns(from_callable(lambda data, rng: 1), STREAM, 1, backend=backend)
 
     def test_all_that_is_wrong_with_the_settings(self):
         with pytest.raises(UsageError) as caught:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import socket
+import threading
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from typing import TypeVar
 
 from tollens.errors import BackendError
+
+T = TypeVar("T")
 
 CONNECT = 5.0
 """Seconds in which a cluster must answer."""
@@ -64,6 +69,24 @@ def versions() -> tuple[str, ...]:
         _minor(platform.python_version()),
         *(f"{package} {importlib.metadata.version(package)}" for package in ASKED),
     )
+
+
+def within(seconds: float, make: Callable[[], T]) -> T:
+    """What `make` returns; `TimeoutError` if that takes longer, for it may never return.
+
+    >>> within(5.0, lambda: 3)
+    3
+    """
+    made: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            made.set_result(make())
+        except BaseException as error:  # noqa: BLE001 - it is raised in the other thread
+            made.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return made.result(seconds)
 
 
 def _minor(version: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from typing import Any
 
-from tollens.backends.cluster import CONNECT, compare, reach
+from tollens.backends.cluster import CONNECT, compare, reach, within
 from tollens.errors import BackendError
 
 _PATIENCE = 30.0
@@ -34,11 +34,14 @@ class DaskPool:
         self.losses: tuple[type[BaseException], ...] = (KilledWorker,)
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
-            self._client = Client(f"tcp://{place}", timeout=CONNECT, set_as_default=False)
+            self._client = within(
+                2 * CONNECT,  # its own timeout does not end a talk with what is no scheduler
+                lambda: Client(f"tcp://{place}", timeout=CONNECT, set_as_default=False),
+            )
         except (OSError, TimeoutError, ValueError) as error:
             raise BackendError(
-                f"what answers at {self._backend} is no Dask scheduler that fits ({error}); "
-                "nothing was run"
+                f"what answers at {self._backend} is no Dask scheduler that fits "
+                f"({str(error) or type(error).__name__}); nothing was run"
             ) from error
         try:
             self.workers = len(self._client.nthreads())
