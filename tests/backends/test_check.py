@@ -138,6 +138,11 @@ def test_settings_of_a_backend(place):
         check([place], settings(backend="dask://head:1", timeout=1.0))
 
 
+def hear():
+    """Hear SIGINT even where the shell that runs the tests ignores it (as jobs with `&` do)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_prints_the_verdicts_so_far(tmp_path):
     started = tmp_path / "started"
     (tmp_path / "counts.py").write_text(
@@ -158,14 +163,18 @@ def test_ctrl_c_prints_the_verdicts_so_far(tmp_path):
     command = [sys.executable, "-m", "tollens", "check", "counts.py", "--workers", "2"]
     command += ["--budget", "500", "--format", "json", "--alpha", "0.01"]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        deadline = time.monotonic() + 60
-        while not started.exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
-        time.sleep(1.0)
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=30)
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=hear,  # noqa: PLW1509
+    ) as process:  # fmt: skip
+        try:
+            deadline = time.monotonic() + 60
+            while not started.exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(1.0)
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()  # does nothing to one that has ended
     assert process.returncode == 130, errors
     found = json.loads(output)
     assert found["interrupted"] is True

@@ -31,11 +31,21 @@ def refused(*arguments):
     return " ".join(found.stderr.split())
 
 
+def hear():
+    """Hear SIGINT even where the shell that runs the tests ignores it (as jobs with `&` do)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def running(*arguments):
     """A server at a free port, and its address."""
     command = [sys.executable, "-m", "tollens", "serve", "--port", "0", *arguments]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear,  # noqa: PLW1509
+    ) as process:
         try:
             line = process.stderr.readline()
             yield process, re.search(r"http://\S+/", line)[0]

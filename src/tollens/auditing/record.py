@@ -24,6 +24,9 @@ from tollens.verdict import Verdict
 
 SCHEMA = "tollens/evidence/1"
 
+_FOLLOWS = ("witness", "epsilon_lower", "delta", "pairs", "detectable_excess", "reason")
+"""What of a verdict follows from the outputs, beside the wealth. Names of inputs do not."""
+
 
 class Recorder:
     """Collects the outputs of an audit for a file of evidence."""
@@ -120,6 +123,7 @@ def rescore(text: str) -> Verdict:
         ),
     )
     difference = abs(again.log_e_value - recorded.log_e_value)
+    changed = [name for name in _FOLLOWS if getattr(again, name) != getattr(recorded, name)]
     same_runs = isinstance(again.evidence, Wealth) and again.evidence.digest == evidence.digest
     if not same_runs or again.outcome is not recorded.outcome or difference > 1e-6:
         raise UsageError(
@@ -127,6 +131,11 @@ def rescore(text: str) -> Verdict:
             f"{recorded.outcome.name} with log wealth {recorded.log_e_value:.6f}, scored again "
             f"{again.outcome.name} with {again.log_e_value:.6f}"
             + ("" if same_runs else "; the digests of the outputs differ too")
+        )
+    if changed:
+        raise UsageError(
+            "evidence: the recorded verdict does not follow from the recorded outputs: scored "
+            f"again, {', '.join(changed)} differ{'s' if len(changed) == 1 else ''}"
         )
     return replace(again, versions=recorded.versions, notes=recorded.notes)
 

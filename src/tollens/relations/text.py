@@ -165,7 +165,16 @@ def _pieces(text: str, relation: str, data_of: Callable[[str], object] | None) -
             end = named.end("name")
         else:
             end = _json_end(rest)
-            pieces.append(data_from_json(parse_json(rest[:end], what)))
+            try:
+                pieces.append(data_from_json(parse_json(rest[:end], what)))
+            except UsageError as error:
+                raise UsageError(
+                    [
+                        f"{finding}; write data as JSON, or name an object of the target's file, "
+                        "such as a relation over a domain"
+                        for finding in error.findings
+                    ]
+                ) from None
         after = rest[end:].lstrip()
         if after and not after.startswith(":"):
             raise UsageError(f"{what} is followed by {after[:20]!r}; {_quoted(relation)}")

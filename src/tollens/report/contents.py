@@ -53,6 +53,12 @@ class Item:
             return f"tollens verify {shlex.quote(self.places[0])}"
         return None
 
+    @property
+    def again_title(self) -> str:
+        """What the command does; a pair of many is asked about alone."""
+        many = not self.verdict.exact and ", " in self.verdict.neighbours.relation
+        return "Audit this pair alone" if many and not self.test else "Do it again"
+
     def _command(self) -> str | None:
         verdict = self.verdict
         try:

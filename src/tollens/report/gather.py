@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tollens.auditing.record import rescore
 from tollens.certificate import Certificate
 from tollens.errors import UsageError
 from tollens.monitoring.overview import History, Standing
@@ -26,8 +27,8 @@ MOST_VERDICTS = 10_000
 
 _ENDS = (".json", ".jsonl")
 _KNOWN = (
-    "a verdict, a check, a certificate, a report of training, or the history, status or step of a "
-    "monitor"
+    "a verdict, a check, a certificate, a file of evidence, a report of training, or the history, "
+    "status or step of a monitor"
 )
 
 
@@ -199,7 +200,7 @@ def _read_check(found: _Found, data: dict[str, object], path: Path, place: str) 
     found.problems += [str(problem) for problem in problems]
     if data.get("interrupted") is True:
         found.problems.append(f"{place}: the check was interrupted; what came after is missing")
-    return f"a check of {len(rows):,} promises"
+    return f"a check of {len(rows):,} promise{'' if len(rows) == 1 else 's'}"
 
 
 def _read_report(found: _Found, data: dict[str, object], path: Path, place: str) -> str:
@@ -224,6 +225,12 @@ def _read_certificate(found: _Found, data: dict[str, object], path: Path, place:
     verified, verdict = verify_file(path)
     found.keep(verified.mechanism, verdict, place)
     return "a certificate, confirmed by the checker"
+
+
+def _read_evidence(found: _Found, data: dict[str, object], path: Path, place: str) -> str:
+    verdict = rescore(json.dumps(data))
+    found.keep(verdict.mechanism, verdict, place)
+    return "a file of evidence, scored again"
 
 
 def _read_history(found: _Found, data: dict[str, object], path: Path, place: str) -> str:
@@ -266,6 +273,7 @@ _READERS: dict[str, _Reader] = {
     "tollens/error/1": _read_error,
     "tollens/certificate/1": _read_certificate,
     "tollens/verified/1": _read_certificate,
+    "tollens/evidence/1": _read_evidence,
     "tollens/monitor-history/1": _read_history,
     "tollens/monitor-step/1": _read_step,
     "tollens/monitor-status/1": _read_status,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -233,10 +234,11 @@ class Screen:
         self._bars.stop()
         for finding in findings:
             self._errors.print(Text(f"error: {finding}", "bold red"), soft_wrap=True)
-        if self._form == "json":
-            self._write(documents.error_document(findings) + "\n")
-        elif self._form in _FOR_TOOLS:
-            self._write(_FOR_TOOLS[self._form](Contents(problems=tuple(findings))) + "\n")
+        with contextlib.suppress(UsageError):  # a file that cannot be written is among the findings
+            if self._form == "json":
+                self._write(documents.error_document(findings) + "\n")
+            elif self._form in _FOR_TOOLS:
+                self._write(_FOR_TOOLS[self._form](Contents(problems=tuple(findings))) + "\n")
 
     def _show(
         self,

@@ -111,7 +111,8 @@ def check_summary(report: CheckReport) -> Text:
         return Text("No promise was tested: declare one with @tollens.promise.", "bold yellow")
     proved = sum(verdict.exact and verdict.refuted for _, verdict in report.verdicts)
     by_proof = f" ({proved} by proof)" if proved else ""
-    text = f"{len(outcomes)} promises tested, {refuted} refuted{by_proof}, {undecided} undecided; "
+    promises = "1 promise" if len(outcomes) == 1 else f"{len(outcomes)} promises"
+    text = f"{promises} tested, {refuted} refuted{by_proof}, {undecided} undecided; "
     text += f"a check in which all hold refutes one with probability at most {report.alpha:g}"
     return Text(text, STYLES[Outcome.REFUTED] if refuted else "")
 

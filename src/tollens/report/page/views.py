@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from tollens.certificate import Certificate
+from tollens.claim import parse_claim
+from tollens.errors import ClaimError
 from tollens.monitoring.overview import History
 from tollens.report.contents import Item
 from tollens.report.figures.drawn import history_figure, verdict_figures
@@ -55,6 +57,7 @@ class VerdictView:
     lines: Lines
     untested: Sequence[str]
     again: str | None
+    again_title: str
     record: Lines
     figures: Sequence[Markup]
     certificate: Download | None
@@ -104,6 +107,7 @@ def verdict_view(item: Item, number: int) -> VerdictView:
         lines=verdict.lines()[1:],
         untested=words.not_tested(verdict),
         again=item.again,
+        again_title=item.again_title,
         record=list(_record(item)),
         figures=[Markup(svg) for svg in verdict_figures(verdict, styled=False)],  # noqa: S704
         certificate=_download(verdict),
@@ -114,7 +118,7 @@ def series_view(found: History, number: int) -> SeriesView:
     """The view of a series."""
     row, state = found.standing, found.standing.state
     svg = history_figure(found, styled=False)
-    lines = [*standing_lines(row)[1:]]
+    lines = [*_promised(row.claim), *standing_lines(row)[1:]]
     lines += [
         ("closed", f"the alarm of step {alarm.step:,}: {' '.join((alarm.reason or '').split())}")
         for alarm in found.alarms
@@ -152,6 +156,14 @@ def training_view(report: TrainingReport, number: int) -> TrainingView:
         lines=report.lines()[1:],
         figure=Markup(training_svg(report, styled=False)),  # noqa: S704 - made by us
     )
+
+
+def _promised(claim: str) -> Lines:
+    """A claim in words; nothing for one that has no text form."""
+    try:
+        return [("promised", parse_claim(claim).words())]
+    except ClaimError:
+        return []
 
 
 def _number(value: float) -> str:
