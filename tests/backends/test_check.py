@@ -103,17 +103,32 @@ def test_a_promise_whose_worker_dies_is_tested_once_more(place, tmp_path):
                 flag.touch()
                 os._exit(3)
             return data + rng.laplace()
+        """)
+    )
+    report = check([path, place], settings(workers=2))
+    assert flag.exists()
+    assert [target.split("::")[1] for target, _ in report.verdicts] == [
+        *("once", "proved", "broken", "right", "own")
+    ]
+    assert not any("its worker was lost" in problem for problem in report.problems)
+
+
+def test_a_promise_whose_worker_dies_again_is_a_problem_and_no_other_is(place, tmp_path):
+    path = tmp_path / "mortal.py"
+    path.write_text(
+        textwrap.dedent(f"""
+        import os, tollens
 
         @tollens.promise("epsilon=1", neighbours=(1, 0))
         def always(data, rng):
-            if os.getpid() != here:
+            if os.getpid() != {os.getpid()}:
                 os._exit(3)
             return data
         """)
     )
     report = check([path, place], settings(workers=2))
     assert [target.split("::")[1] for target, _ in report.verdicts] == [
-        *("once", "proved", "broken", "right", "own")
+        *("proved", "broken", "right", "own")
     ]
     lost = [problem for problem in report.problems if "its worker was lost, and again" in problem]
     assert len(lost) == 1
