@@ -12,6 +12,9 @@ export OPENBLAS_NUM_THREADS = 1
 JAX      := src/tollens/jax.py src/tollens/training/jax tests/training/test_jax.py
 JAX_PAGE := tests/docs/test_documentation.py::test_the_blocks_of_a_page_run[docs/training.md]
 
+# these are run by one process: one builds and installs once, the other starts a cluster of Ray
+ALONE    := tests/packaging tests/backends/test_ray.py
+
 .PHONY: help setup demo test lint bench calibrate docs core-only clean
 
 help:            ## this list
@@ -37,9 +40,9 @@ test: $(STAMP)   ## everything that must hold: style, types, directions, tests, 
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto --durations=8 $(JAX:%=--ignore=%) --deselect '$(JAX_PAGE)' \
-	  --ignore=tests/packaging
+	  $(ALONE:%=--ignore=%)
 	$(BIN)/python -m pytest -n auto --durations=3 $(JAX) '$(JAX_PAGE)'
-	$(BIN)/python -m pytest -q tests/packaging  # one process: it builds and installs once
+	$(BIN)/python -m pytest -q $(ALONE)
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
 
 bench: $(STAMP)  ## the benchmark tables with their targets, ten minutes (BENCH=--full: hours)
