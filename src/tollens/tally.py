@@ -12,6 +12,10 @@ from tollens.errors import UsageError
 from tollens.serial import number_from_json, whole_from_json
 
 Json = dict[str, object]
+
+MOST = 1000
+"""Bins and labels of a tally at most: it is a picture."""
+
 Counts = tuple[int, ...]
 
 
@@ -67,6 +71,8 @@ class Tally:
     def __post_init__(self) -> None:
         bins, labels = max(len(self.edges) - 1, 0), len(self.labels)
         findings = []
+        if max(bins, labels) > MOST:
+            findings.append(f"it may have {MOST:,} bins and {MOST:,} labels at most")
         rising = all(low < high for low, high in zip(self.edges, self.edges[1:], strict=False))
         if len(self.edges) == 1 or not rising or not all(map(math.isfinite, self.edges)):
             findings.append("edges must be none, or two or more finite numbers that rise")

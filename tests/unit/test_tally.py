@@ -128,6 +128,7 @@ def test_the_first_outputs_are_counted_once_there_are_many():
         {"edges": [2.0, 1.0, 3.0]},
         {"edges": [0.0, "NaN", 2.0]},
         {"labels": ["a"]},
+        {"edges": list(range(1003))},
         {"x": {"inside": [1]}},
         {"x": None},
         {
