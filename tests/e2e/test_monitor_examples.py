@@ -147,11 +147,15 @@ def test_systemd_takes_the_units():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_page_shows_the_examples_and_its_mechanism_is_that_of_the_examples():
-    page = (EXAMPLES.parents[1] / "docs" / "monitor.md").read_text(encoding="utf-8")
+def test_the_pages_show_the_examples_and_their_mechanism_is_that_of_the_examples():
+    docs = EXAMPLES.parents[1] / "docs"
+    pages = [(docs / name).read_text(encoding="utf-8") for name in ("monitor.md", "dashboard.md")]
     for path in EXAMPLES.iterdir():
-        if path.suffix != ".py" and path.name != "__pycache__":
-            assert f"{{include}} ../examples/monitor/{path.name}\n" in page
+        if path.suffix == ".json":  # long, and made to be imported
+            assert f"`examples/monitor/{path.name}`" in pages[1]
+        elif path.suffix != ".py" and path.name != "__pycache__":
+            shown = "{include} ../examples/monitor/" + path.name + "\n"
+            assert any(shown in page for page in pages)
     assert (
         "return len(rows) + rng.laplace(scale=1.0, size=n)" in (EXAMPLES / "counts.py").read_text()
     )
