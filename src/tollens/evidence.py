@@ -76,10 +76,9 @@ class Wealth:
         >>> Wealth(3.1, 3.0, 40, 6, (), {}, "", 0.05).refutes(0.05)
         True
         """
-        return (
-            self.crossed_at is not None
-            and min(self.threshold, self.log_e_value) >= -math.log(alpha) - 1e-9
-        )
+        least = -math.log(alpha) - 1e-9
+        crossed = self.crossed_at is not None and self.crossed_at >= 1
+        return crossed and self.threshold >= least and self.log_e_value >= least
 
     def words(self, pairs: int) -> str:
         """What it came to on so many pairs of runs (of scores, or canaries, where those count)."""
@@ -138,8 +137,11 @@ class Alarm:
         >>> Alarm(2.0, 3.1, None, 7, level=0.05).refutes(0.05)
         False
         """
-        enough = self.method != "exact" or self.threshold >= -math.log(alpha) - 1e-9
-        return self.raised_at is not None and enough and self.level <= alpha * (1 + 1e-9)
+        least = -math.log(alpha) - 1e-9
+        enough = self.threshold >= least if self.method == "exact" else self.method == "brownian"
+        known = not math.isnan(self.log_e_value) and not math.isnan(self.threshold)
+        raised = self.raised_at is not None and self.raised_at >= 1
+        return raised and known and enough and self.level <= alpha * (1 + 1e-9)
 
     def words(self, pairs: int) -> str:
         """What it came to on so many pairs of runs."""

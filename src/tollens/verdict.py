@@ -298,7 +298,7 @@ class Verdict:
         try:
             pair = data["neighbours"]
             excess, witness = data["detectable_excess"], data["witness"]
-            return Verdict(
+            verdict = Verdict(
                 outcome=Outcome[data["outcome"]],
                 reason=Reason[data["reason"]],
                 claim=claim_from_json(data["claim"]),
@@ -325,8 +325,13 @@ class Verdict:
                 notes=tuple(str(note) for note in data["notes"]),
                 tally=None if data.get("tally") is None else Tally.from_json(data["tally"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise UsageError(f"not a verdict: {error!r}") from None
+        if not verdict.refuted and not verdict.exact and verdict.evidence.refutes(verdict.alpha):
+            raise UsageError(
+                f"not a verdict: it is {verdict.outcome.name}, and its evidence refutes the claim"
+            )
+        return verdict
 
 
 def _claimed(claim: Claim) -> str:

@@ -76,7 +76,7 @@ VERDICTS = st.builds(
     detectable_excess=st.none() | st.floats(0, 100) | st.just(math.inf),
     versions=st.dictionaries(TEXTS, TEXTS, max_size=2),
     notes=st.lists(TEXTS, max_size=2).map(tuple),
-)
+).filter(lambda verdict: verdict.refuted or not verdict.evidence.refutes(verdict.alpha))
 
 
 def noisy_count(rows, rng):
@@ -254,3 +254,35 @@ class TestUse:
         )
         assert not verdict.replayable
         assert "cannot be repeated" in str(verdict)
+
+
+def _edited(verdict, **changes):
+    data = json.loads(verdict.to_json())
+    evidence = changes.pop("evidence", {})
+    data.update(changes)
+    data["evidence"].update(evidence)
+    return json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"outcome": "UNREFUTED", "reason": "BUDGET_SPENT"},
+        {"evidence": {"log_e_value": "NaN"}},
+        {"evidence": {"crossed_at": -5}},
+        {"evidence": {"grade": "watch", "method": "nonsense", "raised_at": 1, "steps": 1}},
+        {"evidence": {"grade": "watch", "method": "exact", "raised_at": 1, "steps": 1,
+                      "threshold": 0}},
+        {"evidence": {"grade": "watch", "method": "brownian", "raised_at": 1, "steps": 1,
+                      "log_e_value": "NaN"}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_document_whose_outcome_is_not_that_of_its_evidence_is_refused(changes):
+    def broken(rows, rng):
+        return len(rows) + rng.laplace(scale=0.2)
+
+    verdict = tollens.audit(broken, "epsilon=1", neighbours=([1, 1], [1]), seed=1)
+    assert Verdict.from_json(_edited(verdict)).refuted
+    with pytest.raises(UsageError, match="verdict"):
+        Verdict.from_json(_edited(verdict, **changes))

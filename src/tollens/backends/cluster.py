@@ -25,8 +25,8 @@ def reach(backend: str, host: str, port: int) -> None:
     """`BackendError` where nobody listens there, within `CONNECT` seconds."""
     try:
         socket.create_connection((host, port), timeout=CONNECT).close()
-    except OSError as error:
-        reason = error.strerror or str(error) or type(error).__name__
+    except (OSError, UnicodeError) as error:  # the latter for names that no host can have
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise BackendError(
             f"nobody answers at {backend} ({reason}); is the cluster running, and can this "
             "machine reach it? Nothing was run"

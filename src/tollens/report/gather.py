@@ -25,6 +25,8 @@ MOST_BYTES = 64 * 2**20
 MOST_VERDICTS = 10_000
 """Verdicts and series that one report shows."""
 
+_MOST_FINDINGS = 20
+
 _ENDS = (".json", ".jsonl")
 _KNOWN = (
     "a verdict, a check, a certificate, a file of evidence, a report of training, or the history, "
@@ -115,6 +117,9 @@ class _Found:
                 count += 1
             except UsageError as error:
                 findings += [f if f.startswith(place) else f"{place}: {f}" for f in error.findings]
+            if len(findings) >= _MOST_FINDINGS:
+                findings.append(f"{path}: what comes after was not read")
+                break
         if not count and not findings:
             findings.append(f"{path} is empty")
         if findings:
@@ -152,6 +157,8 @@ class _Found:
 
 
 def _content(path: Path) -> bytes:
+    if path.exists() and not path.is_file():  # others may never end, or never begin
+        raise UsageError(f"{path} is no file")
     try:
         with path.open("rb") as stream:
             content = stream.read(MOST_BYTES + 1)
