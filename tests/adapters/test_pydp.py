@@ -199,9 +199,16 @@ def test_forked_processes_do_not_repeat_each_other():
         return drawn
 
     raw = noise.LaplaceMechanism(1.0)
+
+    def repeats():
+        copied = [forked(lambda: [raw.add_noise(0.0) for _ in range(9)]) for _ in range(2)]
+        return copied[0] == copied[1]
+
     raw.add_noise(0.0)
-    copied = [forked(lambda: [raw.add_noise(0.0) for _ in range(9)]) for _ in range(2)]
-    assert copied[0] == copied[1]  # this is what the adapter has to mend
+    first = repeats()
+    for _ in range(99):  # past the end of the buffer, if that lay within the nine draws
+        raw.add_noise(0.0)
+    assert first or repeats()  # this is what the adapter has to mend
     fresh = [forked(lambda: mechanism.sample(0.0, 9, RNG)) for _ in range(2)]
     fresh.append(list(mechanism.sample(0.0, 9, RNG)))
     assert len({value for drawn in fresh for value in drawn}) == 27
