@@ -279,7 +279,7 @@ def test_a_mean_of_integers_overflows():
 def test_the_geometric_mechanism_of_pydp_ml_adds_noise_on_one_side_only():
     verdict = tollens.audit(ml_geometric(), neighbours=(0, 1), budget=1000)
     assert verdict.refuted
-    assert verdict.witness.text == "output <= 0"
+    assert verdict.witness.text in ("output <= 0", "output = 0")
 
 
 # What is refused
