@@ -31,5 +31,6 @@ def report(screen: Screen, options: dict[str, object]) -> int:
 
     given = options["files"]
     files = [Path(str(path)) for path in given] if isinstance(given, tuple) else []
+    screen.keeps(files)
     screen.report(gather(files))
     return 0

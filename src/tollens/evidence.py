@@ -230,9 +230,12 @@ def wealth_from_json(data: object) -> Wealth:
         return Wealth(
             log_e_value=number_from_json(data["log_e_value"], "log_e_value"),
             threshold=number_from_json(data["threshold"], "threshold"),
-            crossed_at=None if crossed is None else int(crossed),
-            burn_in=int(data["burn_in"]),
-            curve=tuple((int(n), number_from_json(w, "curve")) for n, w in data["curve"]),
+            crossed_at=None if crossed is None else whole_from_json(crossed, "crossed_at"),
+            burn_in=whole_from_json(data["burn_in"], "burn_in"),
+            curve=tuple(
+                (whole_from_json(n, "curve"), number_from_json(w, "curve"))
+                for n, w in data["curve"]
+            ),
             shares={str(k): number_from_json(v, "share") for k, v in data["shares"].items()},
             digest=str(data["digest"]),
             level=number_from_json(data["level"], "level"),

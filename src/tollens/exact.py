@@ -1,4 +1,4 @@
-"""Claims in exact form: rationals and logarithms of rationals, as proofs need them.
+"""Claims and inputs in exact form: rationals and logarithms of rationals, as proofs need them.
 
 Parameters are exact as they were written. A float of Python counts as the decimal that it prints,
 so 0.1 is 1/10.
@@ -23,6 +23,28 @@ EXACT_KINDS = {
 """The kinds of claims that have an exact form, with their parameters."""
 
 _MOST_BITS = 4096
+
+
+def plain_data(value: object) -> object:
+    """Exact data as a program takes them when it runs: nearly the data they came from.
+
+    Whole numbers are `int`, decimals `float`, all other rationals stay as they are.
+
+    >>> plain_data([Fraction(1), Fraction(1, 10), Fraction(1, 3), ()])
+    [1, 0.1, Fraction(1, 3), ()]
+    """
+    if isinstance(value, Fraction):
+        if value.denominator == 1:
+            return value.numerator
+        near = float(value)
+        return near if Fraction(str(near)) == value else value
+    if isinstance(value, list):
+        return [plain_data(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(plain_data(item) for item in value)
+    if isinstance(value, dict):
+        return {plain_data(key): plain_data(item) for key, item in value.items()}
+    return value
 
 
 def exact_claim(claim: Claim) -> Json:

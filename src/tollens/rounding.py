@@ -7,12 +7,15 @@ from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+_SMALL = 1e-300
+"""Below it there are not enough digits left to round."""
+
 
 def down(value: float, digits: int = 4) -> str:
     """A nonnegative number with few digits, never above its value: for lower bounds.
 
-    >>> down(6.62579), down(0.0), down(2.0)
-    ('6.625', '0', '2')
+    >>> down(6.62579), down(0.0), down(2.0), down(5e-324)
+    ('6.625', '0', '2', '0')
     """
     return _rounded(value, digits, math.floor)
 
@@ -29,6 +32,8 @@ def up(value: float, digits: int = 4) -> str:
 def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> str:
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
+    if abs(value) < _SMALL:
+        return f"{towards(value) * _SMALL:g}"
     exponent = math.floor(math.log10(abs(value))) - digits + 1
     scaled = value / 10.0**exponent
     near = round(scaled)

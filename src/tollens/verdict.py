@@ -12,7 +12,7 @@ from tollens.claim import Claim, claim_from_json
 from tollens.errors import ClaimError, RefutedError, UsageError
 from tollens.event import exact_words
 from tollens.evidence import Alarm, AnyEvidence, evidence_from_json
-from tollens.exact import claim_words, exact_claim
+from tollens.exact import claim_words, exact_claim, plain_data
 from tollens.labelled import result_html, rows_text
 from tollens.neighbours import Pair
 from tollens.outcome import Outcome, Reason
@@ -126,6 +126,11 @@ class Verdict:
             findings.append("a proof refutes")
         if self.epsilon_lower > (least := proof.verified.epsilon_at(self.delta)):
             findings.append(f"epsilon_lower is {self.epsilon_lower}, and only {least} is proved")
+        pair = (self.neighbours.x, self.neighbours.x_prime)
+        about = (self.mechanism, *map(to_jsonable, pair))
+        proved = (plain_data(value) for value in (proof.verified.x, proof.verified.x_prime))
+        if about != (proof.verified.mechanism, *map(to_jsonable, proved)):
+            findings.append("the proof is about another mechanism or other inputs")
         if self.witness != proof.verified.witness:
             findings.append("the witness is not that of the proof")
         if findings:

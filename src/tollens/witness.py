@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from tollens.errors import UsageError
 from tollens.rounding import exact_down, exact_up
-from tollens.serial import fraction_from_json
+from tollens.serial import fraction_from_json, number_from_json
 
 Json = dict[str, object]
 
@@ -113,10 +113,10 @@ def witness_from_json(data: object) -> Witness:
         return Witness(
             text=str(data["text"]),
             likely_under=str(data["likely_under"]),
-            frequency_x=float(data["frequency_x"]),
-            frequency_x_prime=float(data["frequency_x_prime"]),
-            epsilon=float(data["epsilon"]),
-            delta=float(data["delta"]),
+            frequency_x=number_from_json(data["frequency_x"], "frequency_x"),
+            frequency_x_prime=number_from_json(data["frequency_x_prime"], "frequency_x_prime"),
+            epsilon=number_from_json(data["epsilon"], "epsilon"),
+            delta=number_from_json(data["delta"], "delta"),
             kind=str(data["kind"]),
         )
     except (KeyError, TypeError, ValueError) as error:

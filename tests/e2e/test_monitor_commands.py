@@ -381,7 +381,7 @@ def test_status_for_prometheus(alarmed):
 def test_history_shows_the_alarm_its_break_and_the_failed_step(alarmed):
     done = alarmed("history", "count")
     assert done.returncode == 0
-    text = " ".join(done.stdout.split())
+    text = " ".join(done.stdout.replace("│", " ").split())
     assert "likely break; ALARM" in text
     assert "failed:" in text
     assert "has no 'no_such_name'" in text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import subprocess
 import sys
 
@@ -92,6 +94,52 @@ def test_a_history_that_lacks_a_part_is_refused(history, write, missing):
         gather([write("h.json", data)])
 
 
+def numbers_in(data, place=()):
+    """Places of the numbers of a document; of lists the first three are enough."""
+    if isinstance(data, dict | list):
+        inside = data.items() if isinstance(data, dict) else enumerate(data[:3])
+        for key, value in inside:
+            yield from numbers_in(value, (*place, key))
+    elif isinstance(data, int | float):
+        yield place
+
+
+@pytest.mark.parametrize("number", [5e-324, -1.7e308, 1.7e308, 2**62, 10**400, "Infinity", "NaN"])
+def test_extreme_numbers_are_shown_or_refused(verdicts, history, write, number):
+    jinja2_page = pytest.importorskip("tollens.report.page")
+    documents = [verdicts["refuted"].to_json(), verdicts["kept"].to_json()]
+    shown = 0
+    for text in [*documents, history_document(history), status_document([history.standing])]:
+        for *where, last in numbers_in(json.loads(text)):
+            edited = json.loads(text)
+            inner = edited
+            for key in where:
+                inner = inner[key]
+            inner[last] = number
+            try:
+                contents = gather([write("edited.json", edited)])
+            except UsageError:
+                continue
+            shown += "<svg" in jinja2_page.html_page(contents)
+    assert shown > 10
+
+
+def test_outputs_at_the_ends_of_floats_are_drawn(verdicts, write):
+    page = pytest.importorskip("tollens.report.page")
+    data = json.loads(verdicts["refuted"].to_json())
+    edges = data["tally"]["edges"]
+    data["tally"]["edges"] = [1.7e308 * (2 * i / (len(edges) - 1) - 1) for i in range(len(edges))]
+    assert "1e+308" in page.html_page(gather([write("wide.json", data)]))
+
+
+@pytest.mark.parametrize("part", ["mechanism", "x", "x_prime"])
+def test_a_proof_is_about_what_it_says(verdicts, write, part):
+    data = json.loads(verdicts["proved"].to_json())
+    (data if part == "mechanism" else data["neighbours"])[part] = "another"
+    with pytest.raises(UsageError, match="another mechanism or other inputs"):
+        gather([write("proof.json", data)])
+
+
 def tollens_report(*words, folder):
     command = [sys.executable, "-m", "tollens", "report", *map(str, words)]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -119,3 +167,30 @@ def test_the_command_says_what_it_cannot_read(tmp_path):
     assert done.returncode == 2 and done.stdout == ""
     assert "a.py is not JSON" in done.stderr and "gone.json cannot be read" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("given", ["inside/v.json", "inside"])
+@pytest.mark.parametrize("form", ["json", "html"])
+def test_no_file_that_is_read_is_written_over(verdicts, tmp_path, given, form):
+    (tmp_path / "inside").mkdir()
+    kept, text = tmp_path / "inside" / "v.json", verdicts["kept"].to_json()
+    kept.write_text(text)
+    words = (given, "gone.json", "-o", "inside/../inside/v.json", "--format", form)
+    done = tollens_report(*words, folder=tmp_path)
+    assert done.returncode == 2 and "that is read; name another one to write" in done.stderr
+    assert kept.read_text() == text
+    done = tollens_report(given, "-o", "inside/v.html", folder=tmp_path)
+    assert done.returncode == 0 and (tmp_path / "inside" / "v.html").exists()
+
+
+def test_a_page_does_not_flood_a_terminal(verdicts, write, tmp_path):
+    write("v.json", verdicts["kept"].to_json())
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "tollens", "report", "v.json"]
+    done = subprocess.run(
+        command, cwd=tmp_path, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == 2
+    assert "add -o report.html" in done.stderr

@@ -15,8 +15,8 @@ import tollens
 from tollens.checker.claims import read_claim
 from tollens.errors import ClaimError, UsageError
 from tollens.event import event_of, exact_words
-from tollens.exact import claim_words, exact_claim
-from tollens.refutation.inputs import exact_data, exact_relation, plain_data
+from tollens.exact import claim_words, exact_claim, plain_data
+from tollens.refutation.inputs import exact_data, exact_relation
 from tollens.rounding import exact_down, exact_up
 from tollens.witness_words import witness_words
 

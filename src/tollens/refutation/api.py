@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from tollens.certificate import Certificate, Search
 from tollens.claim import Claim, parse_claim
 from tollens.errors import CertificateError, Interrupted, UsageError, collect
-from tollens.exact import exact_claim
+from tollens.exact import exact_claim, plain_data
 from tollens.neighbours import Pair
 from tollens.outcome import Outcome, Reason
 from tollens.promises import declared
 from tollens.refutation import engine as engines
 from tollens.refutation.found import TIMEOUT, Found, Json, Progress, Step
-from tollens.refutation.inputs import exact_relation, plain_data
+from tollens.refutation.inputs import exact_relation
 from tollens.refutation.program import Program, read_program
 from tollens.relations import Relation, as_relation
 from tollens.targets import load_target

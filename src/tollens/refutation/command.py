@@ -10,13 +10,12 @@ from pathlib import Path
 from tollens.certificate import Certificate
 from tollens.claim import claim_from_json, parse_claim
 from tollens.errors import UsageError, collect
-from tollens.exact import exact_claim
+from tollens.exact import exact_claim, plain_data
 from tollens.neighbours import Pair
 from tollens.outcome import Outcome, Reason
 from tollens.promises import declared
 from tollens.refutation.api import refute, verdict_on
 from tollens.refutation.found import Step
-from tollens.refutation.inputs import plain_data
 from tollens.request import Request, neighbours_of
 from tollens.targets import load_target
 from tollens.verdict import Verdict

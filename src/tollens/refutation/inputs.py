@@ -59,26 +59,6 @@ def exact_data(value: object, place: str = "x", _depth: int = 0) -> object:
     )
 
 
-def plain_data(value: object) -> object:
-    """Exact data as a program takes them when it runs: the inverse of `exact_data`, nearly.
-
-    >>> plain_data([Fraction(1), Fraction(1, 10), Fraction(1, 3), ()])
-    [1, 0.1, Fraction(1, 3), ()]
-    """
-    if isinstance(value, Fraction):
-        if value.denominator == 1:
-            return value.numerator
-        near = float(value)
-        return near if Fraction(str(near)) == value else value
-    if isinstance(value, list):
-        return [plain_data(item) for item in value]
-    if isinstance(value, tuple):
-        return tuple(plain_data(item) for item in value)
-    if isinstance(value, dict):
-        return {plain_data(key): plain_data(item) for key, item in value.items()}
-    return value
-
-
 def exact_relation(relation: Relation) -> Relation:
     """The same pairs with inputs in exact form; the first `LOOKED_AT` are made at once.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -40,6 +41,8 @@ def standing_from(data: Json) -> Standing:
             f"an alarm is open in another series of the name, of its step {s}" for s in others
         ]
         state = MonitorState.from_json(json.dumps({**data, "schema": SCHEMA, "notes": notes}))
+        if math.isnan(state.threshold):
+            raise ValueError("its threshold is no number")
         return Standing(
             state,
             str(data["claim"]),

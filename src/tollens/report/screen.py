@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,6 +66,21 @@ class Screen:
         on_terminal = output is None and sys.stdout.isatty()
         self._width = min(text.console(sys.stdout).width, 120) if on_terminal else 100
         self._table_width = self._width if on_terminal else 120
+
+    def keeps(self, files: Iterable[Path]) -> None:
+        """Refuse to write over these files, or data into these folders, which are read.
+
+        Not even an error goes there.
+        """
+        if self._output is None:
+            return
+        output = self._output.resolve()
+        for path in (file.resolve() for file in files):
+            into = path in output.parents and output.suffix in (".json", ".jsonl")
+            if output == path or into:
+                self._output = None
+                what = "lies in a folder" if into else "is a file"
+                raise UsageError(f"-o {output} {what} that is read; name another one to write")
 
     def progress(self, name: str, state: Progress) -> None:
         """Show how far the audit `name` has come."""
@@ -195,6 +210,10 @@ class Screen:
 
     def report(self, contents: Contents) -> None:
         """A report on files."""
+        if self._form == "html" and self._output is None and self._stdout.isatty():
+            raise UsageError(
+                "a page of HTML is no text for a terminal; add -o report.html, or --format markdown"
+            )
         left_out = len(contents.histories) + len(contents.trainings)
         if self._form in _FOR_TOOLS and left_out:
             self.remark(

@@ -7,6 +7,7 @@ pages and for paper. It may stand many times in one page; the page then holds `S
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -51,6 +52,7 @@ STYLE = """
 MOST_POINTS = 300
 """Points of a line that are drawn."""
 
+_LARGEST = sys.float_info.max
 _LETTER = 6.6
 """Pixels that a letter takes, about."""
 
@@ -75,8 +77,9 @@ class Scale:
     def __call__(self, value: float) -> float:
         """The pixel of a number."""
         inside = min(max(value, self.low), self.high)
-        wide = self.high - self.low
-        return self.start + (self.end - self.start) * ((inside - self.low) / wide if wide else 0.0)
+        wide = self.high / 2 - self.low / 2  # of halves: no difference of floats overflows
+        part = (inside / 2 - self.low / 2) / wide if wide else 0.0
+        return self.start + (self.end - self.start) * part
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,13 +340,15 @@ def ticks(low: float, high: float, about: int, *, whole: bool = False) -> list[f
     >>> ticks(0, 300, 6), ticks(0, 1.05, 4), ticks(0, 2, 6, whole=True)
     ([0.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0], [0.0, 0.5, 1.0, 1.5], [0.0, 1.0, 2.0])
     """
-    rough = max((high - low) / about, 1e-300)
+    low, high = (min(max(value, -_LARGEST), _LARGEST) for value in (low, high))
+    rough = max(high / about - low / about, 1e-300)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * m for m in (1.0, 2.0, 2.5, 5.0, 10.0) if power * m >= rough * 0.999)
     if whole:
         step = max(float(math.ceil(step - 1e-9)), 1.0)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [float(f"{i * step:.12g}") for i in range(first, max(last, first + 1) + 1)]
+    marks = (i * step for i in range(first, max(last, first + 1) + 1))
+    return [float(f"{min(max(mark, -_LARGEST), _LARGEST):.12g}") for mark in marks]
 
 
 def _px(value: float) -> str:
