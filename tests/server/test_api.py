@@ -26,14 +26,12 @@ def test_the_list_is_what_the_command_line_prints(serve, store_path):
     answer = serve().get("/api/series?sort=name").json()
     said = json.loads(printed("status", "--store", str(store_path)).stdout)
     assert answer["schema"] == said["schema"]
-    plain = [
-        {key: row[key] for key in row if key not in ("recent", "notes")} for row in answer["series"]
-    ]
-    other = [
-        {key: row[key] for key in row if key not in ("recent", "notes")} for row in said["series"]
-    ]
-    assert plain == other
-    assert len(plain) == 5
+    for row in said["series"]:
+        assert row.pop("recent")  # here steps have an address of their own
+    for row in [*answer["series"], *said["series"]]:
+        del row["notes"]  # they tell the time
+    assert answer == said
+    assert len(answer["series"]) == 5
 
 
 def test_one_series_and_its_steps(serve, store_path):
@@ -57,8 +55,14 @@ def test_acknowledging_by_a_program(serve):
     closer = {"authorization": f"Bearer {CLOSE}"}
     assert client.post(here, json={"reason": "r"}).status_code == 403
     assert client.post(here, json={"reason": "r"}, headers=reader).status_code == 403
-    for body in ({}, {"reason": 3}, {"reason": "r", "step": "2"}, {"reason": "\0"}, {"reason": ""}):
-        assert client.post(here, json=body, headers=closer).status_code in (400, 503), body
+    for body in ({}, {"reason": 3}, {"reason": "r", "step": "2"}, {"reason": ""}):
+        assert client.post(here, json=body, headers=closer).status_code == 400, body
+    for text in ("a\0b", "\ud800"):
+        odd = client.post(here, content=json.dumps({"reason": text}), headers=closer)
+        assert odd.status_code == 400
+        assert odd.json()["findings"] == [
+            "the reason holds a character that a database cannot store"
+        ]
     assert client.post(here, content=b"\xff", headers=closer).status_code == 400
     assert client.post(here, content=b"[" * 60000, headers=closer).status_code == 400
     stale = client.post(here, json={"reason": "r", "step": 1}, headers=closer)

@@ -159,6 +159,9 @@ def test_acknowledging(serve, store_path):
     empty = client.post(here + "/acknowledge", data=form, headers=SAME | HTML)
     assert empty.status_code == 400
     assert "the reason is empty" in empty.text
+    odd = client.post(here + "/acknowledge", data=form | {"reason": "a\0b"}, headers=SAME | HTML)
+    assert odd.status_code == 400
+    assert "the reason holds a character" in odd.text
     long = client.post(
         here + "/acknowledge", data=form | {"reason": "x" * 2001}, headers=SAME | HTML
     )

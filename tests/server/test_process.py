@@ -6,11 +6,12 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from click.testing import CliRunner
@@ -20,9 +21,10 @@ pytest.importorskip("uvicorn")
 
 from tollens.cli import main
 from tollens.errors import UsageError
+from tollens.server.connections import MOST_CONNECTIONS
 from tollens.server.settings import serve_settings
 
-from .conftest import READ
+from .conftest import CLOSE, READ
 
 
 def refused(*arguments):
@@ -54,6 +56,22 @@ def running(*arguments):
                 process.kill()
 
 
+def connect(address):
+    """A connection to a server that sends nothing by itself."""
+    host, port = re.search(r"//(.*):(\d+)/", address).groups()
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def begin(client, address, path, *headers):
+    """Send the head of a request, and wait until the server waits for its body."""
+    lines = [
+        f"POST {path} HTTP/1.1", f"Host: {address[7:-1]}", f"Origin: {address[:-1]}",
+        "Content-Length: 14", "Expect: 100-continue", *headers,
+    ]  # fmt: skip
+    client.sendall("\r\n".join([*lines, "", ""]).encode())
+    assert b" 100 " in client.recv(1000)
+
+
 def secret(path, text=READ, mode=0o600):
     path.write_text(text)
     path.chmod(mode)
@@ -62,6 +80,13 @@ def secret(path, text=READ, mode=0o600):
 
 def test_another_host_needs_a_token():
     assert "reading needs a token: give --token-file" in refused("--host", "0.0.0.0")
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 70])
+def test_a_host_that_cannot_be(store_path, tmp_path, host):
+    token = str(secret(tmp_path / "token"))
+    said = refused("--host", host, "--store", str(store_path), "--token-file", token)
+    assert f"--host {host} --port 8317: there is no such address here" in said
 
 
 def test_a_store_that_is_not_there(tmp_path):
@@ -110,22 +135,45 @@ def test_files_that_hold_no_token(tmp_path, content):
 def test_it_serves_and_ends_at_once(store_path, number):
     with running("--store", str(store_path)) as (process, address):
         assert urllib.request.urlopen(address + "healthz", timeout=20).read() == b"ok\n"
-        host, port = re.search(r"//(.*):(\d+)/", address).groups()
-        with socket.create_connection((host, int(port))) as open_:  # a client that says nothing
-            open_.sendall(b"POST /login HTTP/1.1\r\n")
+        with connect(address), connect(address) as head, connect(address) as body:
+            head.sendall(b"POST /login HTTP/1.1\r\n")
+            begin(body, address, "/login")
+            body.sendall(b"half")
             process.send_signal(number)
             code = process.wait(20)
         left = process.stderr.read()
     assert code == 0 if number == signal.SIGINT else code in (0, -number)
-    assert "Traceback" not in left
+    assert left == ""
+
+
+def test_clients_that_keep_the_server_waiting_take_no_place_from_others(store_path, tmp_path):
+    """Nor do they end what the server is at."""
+    token = secret(tmp_path / "token", CLOSE)
+    half = b"POST /login HTTP/1.1\r\nHost: %b\r\nOrigin: %b\r\nContent-Length: 9\r\n\r\nhalf"
+    with (
+        running("--store", str(store_path), "--acknowledge-token-file", str(token)) as (_, address),
+        ExitStack() as held,
+        connect(address) as worked_on,
+    ):
+        keeper = sqlite3.connect(store_path)
+        keeper.execute("BEGIN IMMEDIATE")
+        begin(worked_on, address, "/api/series/1/acknowledge", f"Authorization: Bearer {CLOSE}")
+        worked_on.sendall(b'{"reason":"r"}')
+        half %= address[7:-1].encode(), address[:-1].encode()
+        for sent in (b"", b"GET / HTTP/1.1\r\nHost: 127", half):
+            assert urllib.request.urlopen(address + "healthz", timeout=20).read() == b"ok\n"
+            for _ in range(MOST_CONNECTIONS + 20):
+                held.enter_context(connect(address)).sendall(sent)
+        assert urllib.request.urlopen(address + "healthz", timeout=20).read() == b"ok\n"
+        keeper.close()
+        assert b" 200 OK" in worked_on.recv(1000)
 
 
 def test_a_request_of_ten_megabytes_is_not_read(store_path):
     with running("--store", str(store_path)) as (_, address):
-        host, port = re.search(r"//(.*):(\d+)/", address).groups()
-        with socket.create_connection((host, int(port)), timeout=20) as client:
+        with connect(address) as client:
             client.sendall(
-                f"POST /login HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: {address[:-1]}\r\n"
+                f"POST /login HTTP/1.1\r\nHost: {address[7:-1]}\r\nOrigin: {address[:-1]}\r\n"
                 "Content-Length: 10000000\r\n\r\n".encode()
             )  # and nothing of the body
             answer = b""

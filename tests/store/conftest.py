@@ -102,6 +102,16 @@ def tell(server):
     return run
 
 
+def end_connections(tell, url):
+    """End what a store has open to the server, as `postgres` gave its URL."""
+    name = url.rsplit("=", 1)[1]
+    ended = tell(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = %s",
+        name,
+    )
+    assert ended
+
+
 @pytest.fixture
 def at_once():
     """Run a function of a number in so many forked processes at once; their answers, in order."""

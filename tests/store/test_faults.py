@@ -16,6 +16,8 @@ from tollens.errors import UsageError
 from tollens.store import Store, StoreError, engines
 from tollens.store.places import read_place
 
+from .conftest import end_connections
+
 SECRET = "s3cret%2Fpa%20ss"
 SECRETS = (SECRET, "s3cret", "pa ss")
 
@@ -272,6 +274,9 @@ def test_no_server():
             assert "ann@127.0.0.1" in message
     assert "cannot be reached" in refusal(f"postgresql://ann:{SECRET}@no-such-host.invalid/db")
     assert "cannot be" in refusal(f"postgresql://ann:{SECRET}@127.0.0.1/db?sslmod=x")
+    for host in ("a..b", "a" * 70, "one,a..b"):
+        assert "no host of this name" in refusal(f"postgresql://ann:{SECRET}@{host}/db")
+    assert "non-integer port" in refusal(f"postgresql://ann:{SECRET}@/db?host=h&port=p")
 
 
 @pytest.mark.postgres
@@ -301,15 +306,6 @@ def test_a_user_who_may_read_only(postgres, tell):
         assert store.series() == []
         with pytest.raises(StoreError, match="read-only for this user"):
             store.enter("counts", "d", {})
-
-
-def end_connections(tell, url):
-    name = url.rsplit("=", 1)[1]
-    ended = tell(
-        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = %s",
-        name,
-    )
-    assert ended
 
 
 @pytest.mark.postgres

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tollens.store import Store, StoreError
+from tollens.store import OutOfDateError, Store, StoreError
 
 
 def test_a_turn_starts_where_the_last_one_ended(store, series, step):
@@ -131,7 +131,7 @@ def test_alarms_open_and_close(store, series, step):
         closed = turn.acknowledge("noise was halved; fixed in v3", checkpoint=b"fresh")
         assert closed.reason == "noise was halved; fixed in v3"
         assert abs(closed.acknowledged_at - datetime.now(UTC)) < timedelta(minutes=1)
-        with pytest.raises(StoreError, match="no open alarm"):
+        with pytest.raises(OutOfDateError, match="no open alarm"):
             turn.acknowledge("again", checkpoint=None)
     with store.turn(series.id) as turn:
         assert (turn.alarm, turn.checkpoint) == (None, b"fresh")

@@ -36,7 +36,7 @@ def failure(
 ) -> Response:
     """What is wrong: JSON below /api, a page for browsers, and a text for all others."""
     extra = dict(headers or {})
-    path = request.url.path
+    path = request.scope["path"]
     if path.startswith("/api/"):
         return Response(error_document(findings), status, extra, media_type="application/json")
     if "text/html" not in request.headers.get("accept", "") or path == "/metrics":

@@ -9,7 +9,7 @@ from starlette.routing import Route
 
 from tollens.errors import UsageError
 from tollens.monitoring.overview import standing, standings
-from tollens.report.documents import acknowledged_document, dump, history_document, status_document
+from tollens.report.documents import acknowledged_document, dump, history_document
 from tollens.report.prometheus import prometheus_document
 from tollens.server.access import Access, Right
 from tollens.server.answers import failure
@@ -47,10 +47,11 @@ class Api:
         ]
 
     async def all(self, request: Request) -> Response:
-        """The series in force, as `tollens monitor status` prints them; a page of them."""
+        """The series in force, as `tollens monitor status` has them; a page, without its steps."""
         query = read_query(request.query_params.multi_items())
         found = await run_in_threadpool(list_view, self._store, query)
-        answer = _json(status_document(found.rows))
+        content = [row.to_dict() for row in found.rows]
+        answer = _json(dump({"schema": "tollens/monitor-status/1", "series": content}))
         answer.headers["X-Total-Count"] = str(found.found)
         return answer
 

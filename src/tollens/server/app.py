@@ -15,8 +15,8 @@ from tollens.server.api import Api
 from tollens.server.guard import Guard
 from tollens.server.pages import Pages
 from tollens.server.settings import ServeSettings
-from tollens.server.views import MissingError, OutOfDateError
-from tollens.store import Store
+from tollens.server.views import MissingError
+from tollens.store import OutOfDateError, Store
 
 _FILES = {
     "style.css": "text/css; charset=utf-8",
@@ -60,7 +60,7 @@ async def _wrong(request: Request, error: Exception) -> Response:
     elif isinstance(error, StoreError):
         status = 503
     findings = list(error.findings) if isinstance(error, UsageError) else [str(error)]
-    if isinstance(error, StoreError) and request.url.path == "/healthz":
+    if isinstance(error, StoreError) and request.scope["path"] == "/healthz":
         findings = ["the store cannot be read"]
     return failure(request, status, findings, {"Retry-After": "10"} if status == 503 else None)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -72,7 +73,9 @@ class Guard:
 
     def _refusal(self, request: Request) -> Refusal | None:
         headers = request.headers
-        name = _name(headers.get("host", ""))
+        name = _name(headers.getlist("host"))
+        if name is None:
+            return 400, "the Host header must be one name, or a name and a port: name:8317", {}
         if not self._is_ours(name):
             words = (
                 f"this server does not answer as {name[:100]!r}; start it with --allow-host NAME "
@@ -118,7 +121,7 @@ class Guard:
         else:
             right = self._access.right_of_session(session)
         state["right"] = right
-        path = request.url.path
+        path = request.scope["path"]  # that of request.url depends on the Host header
         if right is Right.NONE and not any(
             path == place or (place.endswith("/") and path.startswith(place)) for place in OPEN
         ):
@@ -148,15 +151,17 @@ def client_of(request: Request) -> str:
     return "?" if request.client is None else request.client.host
 
 
-def _name(host: str) -> str:
-    """The name in a Host header, without its port.
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 
-    >>> _name("DP.example.org:8317"), _name("[::1]:80"), _name("::1")
-    ('dp.example.org', '::1', '::1')
+
+def _name(hosts: Sequence[str]) -> str | None:
+    """The name in the Host headers, without its port; None if they hold anything else.
+
+    >>> _name(["DP.example.org:8317"]), _name(["[::1]:80"]), _name(["localhost/x"])
+    ('dp.example.org', '::1', None)
     """
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return (host if host.count(":") > 1 else host.partition(":")[0]).lower()
+    found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+    return None if found is None else (found[1] or found[2]).lower()
 
 
 def _same_origin(headers: Headers) -> bool:

@@ -21,7 +21,6 @@ from tollens.server.forms import csrf_of, form_of, keep_session, over_tls, sessi
 from tollens.server.guard import COOKIE, client_of, too_many
 from tollens.server.listing import ORDERS, WORDS, Query, read_query, whole
 from tollens.server.views import (
-    OutOfDateError,
     close_alarm,
     figure,
     list_view,
@@ -29,7 +28,7 @@ from tollens.server.views import (
     series_view,
     steps_after,
 )
-from tollens.store import Store
+from tollens.store import OutOfDateError, Store
 
 _WORDS = {
     "leak_text": leak_text, "short": short, "when": when, "down": down, "words": WORDS,

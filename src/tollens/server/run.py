@@ -11,8 +11,6 @@ from tollens.errors import UsageError
 from tollens.server.settings import ServeSettings
 from tollens.store import Store
 
-MOST_CONNECTIONS = 200
-
 
 def serve(where: str, settings: ServeSettings, say: Callable[[str], None]) -> None:
     """Serve a store until Ctrl-C or SIGTERM; `UsageError` for a store or port that is not there."""
@@ -20,6 +18,7 @@ def serve(where: str, settings: ServeSettings, say: Callable[[str], None]) -> No
         import uvicorn
 
         from tollens.server.app import make_app
+        from tollens.server.connections import MOST_CONNECTIONS, Connection
     except ImportError as error:
         raise UsageError(
             f"tollens serve needs {error.name}: pip install 'tollens[server]'"
@@ -27,9 +26,10 @@ def serve(where: str, settings: ServeSettings, say: Callable[[str], None]) -> No
     with Store.open(where, create=False) as store, _listening(settings) as listener:
         app = make_app(store, settings)
         config = uvicorn.Config(
-            app, http="h11", loop="asyncio", ws="none", lifespan="off", log_level="error",
+            app, http=Connection, loop="asyncio", ws="none", lifespan="off", log_level="error",
             access_log=False, proxy_headers=False, server_header=False,
-            limit_concurrency=MOST_CONNECTIONS, timeout_graceful_shutdown=1,
+            # what made room needs a moment to end, and what is worked on makes none
+            limit_concurrency=2 * MOST_CONNECTIONS, timeout_graceful_shutdown=1,
         )  # fmt: skip
         say(f"{store.place} is shown at {_address(listener)}; end with Ctrl-C")
         with contextlib.suppress(KeyboardInterrupt):
@@ -44,8 +44,9 @@ def _listening(settings: ServeSettings) -> socket.socket:
         )
         family, _, _, _, address = found[0]
         listener = socket.socket(family, socket.SOCK_STREAM)
-    except OSError as error:
-        raise UsageError(f"{place}: there is no such address here ({error.strerror})") from None
+    except (OSError, UnicodeError) as error:  # the latter for a name of parts that cannot be
+        why = getattr(error, "strerror", error)
+        raise UsageError(f"{place}: there is no such address here ({why})") from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)

@@ -13,7 +13,8 @@ from tollens.monitoring.series import history_of, located
 from tollens.monitoring.state import AlarmState, HistoryRow
 from tollens.report.figures.series import SeriesPoint, series_svg
 from tollens.server.listing import Listing, Query, listing
-from tollens.store import SeriesRecord, Store
+from tollens.store import OutOfDateError, SeriesRecord, Store
+from tollens.store.rows import bad_text
 
 STEPS_PER_PAGE = 50
 MOST_STEPS = 1000
@@ -24,10 +25,6 @@ LONGEST_REASON = 2000
 
 class MissingError(UsageError):
     """There is no such series."""
-
-
-class OutOfDateError(UsageError):
-    """Somebody else was faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +110,7 @@ def close_alarm(store: Store, number: int, step: int | None, reason: str) -> Ala
 
     `step` is the step that raised it; None takes whichever is open.
     """
-    findings = []
+    findings = bad_text("the reason", reason)
     if not reason.strip():
         findings.append("the reason is empty; say why the alarm is closed")
     if len(reason) > LONGEST_REASON:
@@ -122,9 +119,7 @@ def close_alarm(store: Store, number: int, step: int | None, reason: str) -> Ala
         raise UsageError(findings)
     series = series_of(store, number)
     open_ = [alarm for alarm in store.alarms(series.id)[-1:] if alarm.acknowledged_at is None]
-    if not open_:
-        raise OutOfDateError(f"{series.name} has no open alarm; there is nothing to close")
-    if step is not None and open_[0].step != step:
+    if open_ and step not in (None, open_[0].step):
         raise OutOfDateError(
             f"the alarm of step {step} is closed, and another is open, of step {open_[0].step}; "
             "look at that one first"

@@ -24,10 +24,11 @@ same in both. SQLite must not be put on a network file system, whose locks canno
 from tollens.errors import StoreError
 from tollens.store.records import AlarmRecord, PointRecord, SeriesRecord, StepRecord
 from tollens.store.store import Store
-from tollens.store.turns import Turn
+from tollens.store.turns import OutOfDateError, Turn
 
 __all__ = [
     "AlarmRecord",
+    "OutOfDateError",
     "PointRecord",
     "SeriesRecord",
     "StepRecord",

@@ -56,6 +56,8 @@ def translated(place: Place, consequence: str = "") -> Iterator[None]:
         yield
     except SQLAlchemyError as error:
         raise StoreError(explain(place, error) + consequence) from None
+    except UnicodeError as error:  # psycopg looks a host up before it connects
+        raise StoreError(f"{place}: there can be no host of this name ({error})") from None
 
 
 def explain(place: Place, error: SQLAlchemyError) -> str:

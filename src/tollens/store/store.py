@@ -35,7 +35,8 @@ class Store:
 
     def __init__(self, place: Place, wait: float) -> None:
         self._place = place
-        self._engine = engines.make_engine(place, wait)
+        with translated(place):
+            self._engine = engines.make_engine(place, wait)
         self._closed = False
 
     @classmethod

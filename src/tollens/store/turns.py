@@ -20,6 +20,10 @@ NOTHING = "nothing of this turn was recorded"
 AGAIN = f"; {NOTHING}, and the step may be sent again"
 
 
+class OutOfDateError(StoreError):
+    """The alarm that was to be closed is not the open one: somebody else was faster."""
+
+
 class Turn:
     """What a series is at now, and how to add to it; made by `Store.turn`.
 
@@ -102,7 +106,7 @@ class Turn:
         if not reason.strip():
             raise StoreError("the reason is empty; say why the alarm is closed")
         if self.alarm is None:
-            raise StoreError(f"{self.series.name} has no open alarm; there is nothing to close")
+            raise OutOfDateError(f"{self.series.name} has no open alarm; there is nothing to close")
         rows.check_extras(checkpoint, None, None)
         number = self.alarm.id
         self._change(
