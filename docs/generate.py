@@ -479,6 +479,7 @@ def constants() -> str:
         _row(product, "FAVOURITE", "share of the favourite, for outputs of several numbers"),
         _row(experts, "LEAST_PULL", "pseudo-pairs of a steady gambler, at least"),
         _row(experts, "MOST_PULL", "pseudo-pairs of a steady gambler, at most"),
+        _row(experts, "FAMILY_PULL", "those of the others who look at a family of noise, at most"),
         _row(paired, "EVENTS", "tests that a bet on coupled pairs may use"),
         _row(density, "FINE", "cells of a density estimate"),
         _row(score, "MAX_TRAINING", "runs a side that a fit of a score looks at"),
@@ -532,6 +533,7 @@ def memory() -> str:
 def slots() -> str:
     """The gamblers: what each looks at."""
     from tollens.auditing.experts import TABLE
+    from tollens.auditing.smoothing import LAWS
 
     lenses = {"value": "the number, or the linear score", "single": "single number"}
     cells = {
@@ -540,12 +542,13 @@ def slots() -> str:
         "density": "density, bandwidth x {:g}",
         "values": "at most {:.0f} exact values",
         "calibrated": "calibrated",
+        **{family: f"{family} noise with {{:.0f}} scales" for family in LAWS},
     }
     rows = [
         (
             slot.name,
             lenses.get(slot.lens, "boosted trees"),
-            cells[slot.cells].format(slot.size),
+            cells[slot.cells].format(slot.size).replace("1 scales", "one scale"),
             "steady" if slot.steady else "bold",
             slot.instead,
         )

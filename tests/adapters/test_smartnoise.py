@@ -100,7 +100,7 @@ def test_a_right_count_is_spared_and_a_broken_claim_found():
 
     pair = (frame([1, 1]), frame([1]))
     right = functools.partial(reader().execute, COUNT)
-    assert not tollens.audit(right, neighbours=pair, budget=60, alpha=0.1).refuted
+    assert not tollens.audit(right, neighbours=pair, budget=60).refuted
     count = functools.partial(reader(epsilon=4.0).execute, COUNT)
     verdict = tollens.audit(count, "epsilon=0.2", neighbours=pair, budget=300, alpha=0.01)
     assert verdict.refuted and verdict.versions["smartnoise-sql"]

@@ -86,7 +86,7 @@ def test_without_noise_nothing_is_promised(alpha):
 def test_a_right_measurement_is_spared_and_a_smaller_claim_refuted():
     pairs = tollens.numbers(by=1, low=0, high=10, whole=True)
     assert not tollens.audit(geometric(), neighbours=pairs, budget=3_000).refuted
-    verdict = tollens.audit(geometric(), "epsilon=0.5", neighbours=(0, 1), budget=3_000)
+    verdict = tollens.audit(geometric(), "epsilon=0.5", neighbours=(0, 1))
     assert verdict.refuted and verdict.versions["tmlt.core"]
 
 

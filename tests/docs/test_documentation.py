@@ -186,6 +186,8 @@ def installed(library: str) -> bool:
 @pytest.mark.filterwarnings("ignore")
 def test_the_blocks_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if installed("torch") and any(needs(block.text, "torch") for block in blocks(page)):
+        importlib.import_module("torch").manual_seed(0)  # what it trains has no seed of its own
     runner = Runner(page, tmp_path)
     for block in blocks(page):
         if block.language == "python":

@@ -351,7 +351,7 @@ def test_settings_flag_over_environment_over_file_over_default(tmp_path):
     (tmp_path / "tollens.toml").write_text("budget = 700\nalpha = 0.001\n")
 
     def used(*flags, **environment):
-        arguments = ("audit", target("right_noise"), "--format", "json", *flags)
+        arguments = ("audit", target("right_noise"), "--seed", "1", "--format", "json", *flags)
         document = json.loads(run(*arguments, cwd=tmp_path, **environment).stdout)
         return document["pairs"], document["alpha"]
 

@@ -139,7 +139,8 @@ def test_a_target_that_cannot_be_loaded_is_no_series_of_its_own(monitor):
 
 
 def test_a_pair_may_be_named_and_several_pairs_are_refused(monitor):
-    named = monitor.step("own_randomness", "v1", "--claim", "epsilon=1", "--neighbours", "pair")
+    given = ("--claim", "epsilon=1", "--neighbours", "pair", "--alpha", "1e-9")
+    named = monitor.step("own_randomness", "v1", *given)
     assert named.returncode == 0
     many = monitor.step("right_noise", "v1", "--neighbours", "queries:3:all")
     assert many.returncode == 2

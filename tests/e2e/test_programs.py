@@ -123,9 +123,8 @@ class TestCommandLine:
     def test_a_program_in_a_monitor(self, tmp_path):
         words = f"command:'{sys.executable}' '{EXAMPLES / 'noisy_count.py'}' 1.0"
         pair = ("--claim", "epsilon=1", "--x", "[1]", "--x-prime", "[]")
-        done = self.run(
-            "monitor", "step", words, *pair, "--name", "count", "--version", "1", cwd=tmp_path
-        )
+        series = ("--name", "count", "--version", "1", "--alpha", "1e-9")
+        done = self.run("monitor", "step", words, *pair, *series, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
 
     def test_a_function_in_another_interpreter(self, tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tollens.auditing.density import density_cells
 from tollens.auditing.experts import SMOOTHING, TABLE, fit_experts
 from tollens.auditing.lenses import fit_lenses
-from tollens.auditing.smoothing import Calibrated, Counted, Kernel
+from tollens.auditing.smoothing import LAWS, Calibrated, Counted, Kernel, Noise
 from tollens.outputs import Encoder
 from tollens.streams import SearchStream
 
@@ -72,6 +72,7 @@ class TestKernel:
             Counted(0.5),
             Kernel("k", 1.0, 0.5, 2),
             Calibrated(np.array([-1.0, 1.0]), 0.5),
+            *(Noise(name, True, np.zeros(1), np.array([-1.0, 1.0]), 0.5) for name in LAWS),
         ):
             how.smooth(x, y)
             assert x.tolist() == [3, 1, 4]
@@ -152,6 +153,87 @@ class TestCalibrated:
     def test_equal_values_are_no_division_by_zero(self):
         how = Calibrated.of(np.zeros(0), np.full(5, 7.0), 0.5)
         assert how.levels.tolist() == [0.0]
+
+
+def drawn(family, place, scale, n, seed):
+    rng = np.random.default_rng(seed)
+    return (rng.laplace if family == "Laplace" else rng.normal)(place, scale, n)
+
+
+def counted(cuts, values, further=1):
+    """Counts between the cuts, and of `further` cells that are no intervals."""
+    cells = np.searchsorted(cuts, values, side="left")
+    return np.bincount(cells, minlength=len(cuts) + 1 + further).astype(float)
+
+
+class TestNoise:
+    CUTS = np.linspace(-6, 9, 61)
+
+    @pytest.mark.parametrize("family", LAWS)
+    @pytest.mark.parametrize("two_scales", [False, True])
+    @given(counts(4), st.floats(0.01, 2), st.integers(0, 1000))
+    @settings(max_examples=50)
+    def test_laws_are_positive_and_each_side_keeps_its_runs(
+        self, family, two_scales, both, extra, seed
+    ):
+        k = len(both[0]) - 2
+        levels = np.sort(np.random.default_rng(seed).normal(size=k))
+        noise = Noise(family, two_scales, (levels[1:] + levels[:-1]) / 2, levels, extra)
+        for found, raw in zip(noise.smooth(*both), both, strict=True):
+            assert np.all(found > 0) and np.all(np.isfinite(found))
+            assert found[k:].tolist() == (raw[k:] + extra).tolist()
+            most = raw[:k].sum() + k * extra
+            assert raw[:k].sum() <= found[:k].sum() * (1 + 1e-9) <= most * (1 + 2e-9)
+
+    @pytest.mark.parametrize("family", LAWS)
+    @pytest.mark.parametrize("scales", [(1.0, 1.0), (2.0, 0.7)])
+    def test_the_laws_of_the_noise_are_found(self, family, scales):
+        two_scales, n = scales[0] != scales[1], 200_000
+        sides = [
+            drawn(family, place, scale, n, seed)
+            for seed, (place, scale) in enumerate(zip((1.0, 0.0), scales, strict=True))
+        ]
+        pooled = np.concatenate(sides)
+        noise = Noise.of(family, self.CUTS, pooled, SMOOTHING, two_scales=two_scales)
+        found = noise.smooth(*(counted(self.CUTS, side) for side in sides))
+        for law, side in zip(found, sides, strict=True):
+            truth = counted(self.CUTS, side)
+            assert np.abs(law - truth).max() / n < 0.006
+
+    def test_one_scale_is_that_of_all_runs(self):
+        wide, narrow = drawn("Laplace", 0, 2, 3000, 1), drawn("Laplace", 0, 1, 1000, 2)
+        pooled = np.concatenate([wide, narrow])
+        noise = Noise.of("Laplace", self.CUTS, pooled, SMOOTHING, two_scales=False)
+        x, y = noise.smooth(counted(self.CUTS, wide), counted(self.CUTS, narrow))
+        common = (3 * np.abs(wide).mean() + np.abs(narrow).mean()) / 4
+        for law in (x, y):
+            tail = law[: np.searchsorted(self.CUTS, -3.0 + 1e-9)].sum() / law.sum()
+            assert tail == pytest.approx(0.5 * math.exp(-3 / common), rel=0.1)
+
+    def test_whole_numbers_are_parted_between_them(self):
+        values = np.arange(-3.0, 4.0)
+        noise = Noise.of("Laplace", values[:-1], values, SMOOTHING, two_scales=True)
+        assert noise.ends.tolist() == [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]
+        assert noise.levels.tolist() == values.tolist()
+
+    @pytest.mark.parametrize(
+        "values", [[], [1.0] * 50, [0, 1, 2, 3], [0, 1, 2, 3, np.inf], [0, 1, 2, 3, 1e200]]
+    )
+    def test_there_is_none_of_few_or_endless_values(self, values):
+        found = np.array(values, dtype=float)
+        assert Noise.of("normal", np.zeros(1), found, SMOOTHING, two_scales=True) is None
+
+    @pytest.mark.parametrize("counts_x", [[0.0, 0.0, 5.0], [4.0, 0.0, 5.0]])
+    def test_a_side_without_numbers_or_spread_counts_as_it_is(self, counts_x):
+        x, y = np.array(counts_x), np.array([7.0, 0.0, 1.0])
+        noise = Noise("normal", False, np.zeros(1), np.array([-1.0, 1.0]), 0.5)
+        for found, raw in zip(noise.smooth(x, y), (x, y), strict=True):
+            assert found.tolist() == (raw + 0.5).tolist()
+
+    @pytest.mark.parametrize(("two_scales", "parameters"), [(False, 3), (True, 4)])
+    def test_places_and_scales_are_learned(self, two_scales, parameters):
+        noise = Noise("normal", two_scales, np.zeros(1), np.zeros(2), 0.5)
+        assert noise.parameters(60) == parameters
 
 
 class TestViews:

@@ -42,7 +42,8 @@ def test_opendp_and_diffprivlib(run_apart):
 
             def test_sensitivity_that_is_too_small(self, dp):
                 dp.audit(self.noisy_sum(1))
-        """
+        """,
+        "--dp-budget=2000",
     )
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(

@@ -91,9 +91,9 @@ def test_collecting_tests_that_use_it_loads_nothing_more(project):
 def test_each_test_left_gets_the_same_share(stored):
     _, documents = stored(TWO)
     assert alphas(documents) == {"test_one": 2.5e-7, "test_two": 2.5e-7}
-    result, documents = stored(TWO, "-k", "test_one or test_none", "--dp-alpha=1e-4")
+    result, documents = stored(TWO, "-k", "test_one or test_none", "--dp-alpha=1e-8")
     result.assert_outcomes(passed=2, deselected=1)
-    assert alphas(documents) == {"test_one": 5e-5}
+    assert alphas(documents) == {"test_one": 5e-9}
 
 
 def test_audits_of_one_test_share_what_it_has(stored):

@@ -208,8 +208,10 @@ class TestOrder:
     @staticmethod
     def audits(make, claim=CLAIM, runs=5, budget=400):
         return [
-            tollens.audit(make(), claim, neighbours=(0, 1), budget=budget, alpha=ALPHA).refuted
-            for _ in range(runs)
+            tollens.audit(
+                make(), claim, neighbours=(0, 1), budget=budget, alpha=ALPHA, seed=seed
+            ).refuted
+            for seed in range(runs)
         ]
 
     def test_a_counter(self):

@@ -23,6 +23,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 RECORDS, FEATURES = 120, 6
 
 
+@pytest.fixture(autouse=True)
+def _weights_of_models_are_the_same_in_every_order_of_tests():
+    torch.manual_seed(0)
+
+
 class Setup:
     """A small private training: `step_all` takes steps, `weights` is what came out."""
 

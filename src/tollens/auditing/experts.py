@@ -27,7 +27,7 @@ from tollens.auditing.cells import (
 from tollens.auditing.density import density_cells
 from tollens.auditing.lenses import Lens, Lenses
 from tollens.auditing.projection import project_approx, project_pure
-from tollens.auditing.smoothing import Calibrated, Counted, Kernel, Smoothing
+from tollens.auditing.smoothing import LAWS, Calibrated, Counted, Kernel, Noise, Smoothing
 from tollens.auditing.ville import Factors, certify, worst_approx, worst_pure
 from tollens.claim import Promise
 from tollens.outputs import Outputs
@@ -40,9 +40,10 @@ class Slot(NamedTuple):
     """A gambler: the number that it looks at, how it cuts it, and in which style it learns.
 
     `lens` is "value" (the output's own number, or the linear score of several), "single" or
-    "boosted" (see `lenses`); `cells` is "quantiles", "tails", "density", "values" or "calibrated";
-    a steady gambler pulls both laws towards their common mean; `instead` names the slot that it
-    joins where it has nothing to look at.
+    "boosted" (see `lenses`); `cells` is "quantiles", "tails", "density", "values", "calibrated" or
+    a family of noise (see `smoothing.LAWS`), of one scale or two; a steady gambler pulls both laws
+    towards their common mean; `instead` names the slot that it joins where it has nothing to look
+    at.
     """
 
     name: str
@@ -52,6 +53,9 @@ class Slot(NamedTuple):
     steady: bool = False
     instead: str = ""
 
+
+TWO_SCALES = 2
+"""The `size` of a slot that looks at noise whose scale may differ between the sides."""
 
 TABLE = (
     Slot("2 cells", "value", "quantiles", 2),
@@ -65,13 +69,17 @@ TABLE = (
     Slot("tail cells", "value", "tails", 0, True),
     Slot("sharp density", "value", "density", 0.5, instead="3 cells"),
     Slot("smooth density", "value", "density", 1.0, instead="4 cells"),
-    Slot("15 values", "value", "values", 15, instead="2 cells, steady"),
-    Slot("60 values", "value", "values", 60, True, instead="3 cells, steady"),
-    Slot("calibrated score", "value", "calibrated", 0, instead="3 cells, steady"),
-    Slot("single number", "single", "quantiles", 3, True, instead="3 cells, steady"),
-    Slot("density of a single number", "single", "density", 0.5, instead="sharp density"),
-    Slot("boosted trees", "boosted", "quantiles", 8, True, instead="4 cells, steady"),
-    Slot("calibrated trees", "boosted", "calibrated", 0, instead="2 cells"),
+    Slot("Laplace noise", "value", "Laplace", 1, True, instead="3 cells, steady"),
+    Slot("Laplace noise, two scales", "value", "Laplace", TWO_SCALES, instead="3 cells"),
+    Slot("normal noise", "value", "normal", 1, True, instead="4 cells, steady"),
+    Slot("normal noise, two scales", "value", "normal", TWO_SCALES, instead="4 cells"),
+    Slot("15 values", "value", "values", 15, instead="Laplace noise, two scales"),
+    Slot("60 values", "value", "values", 60, True, instead="normal noise, two scales"),
+    Slot("calibrated score", "value", "calibrated", 0, instead="Laplace noise"),
+    Slot("single number", "single", "quantiles", 3, True, instead="Laplace noise, two scales"),
+    Slot("density of a single number", "single", "density", 0.5, instead="smooth density"),
+    Slot("boosted trees", "boosted", "quantiles", 8, True, instead="normal noise, two scales"),
+    Slot("calibrated trees", "boosted", "calibrated", 0, instead="smooth density"),
 )
 """All gamblers; they share the starting wealth equally."""
 
@@ -103,6 +111,9 @@ SMOOTHING = 0.5
 LEAST_PULL, MOST_PULL = 1.0, 200.0
 """Pseudo-pairs by which a steady gambler pulls both laws towards their common mean."""
 
+FAMILY_PULL = 4.0
+"""Pseudo-pairs at most of the others who look at a family of noise: a few runs fit one too well."""
+
 
 def steady_on_two_values() -> tuple[bool, ...]:
     """Which slots are steady on outputs with two values, where most look at the same two cells.
@@ -113,7 +124,7 @@ def steady_on_two_values() -> tuple[bool, ...]:
     by_name = {slot.name: slot for slot in TABLE}
 
     def resolved(slot: Slot) -> Slot:
-        idle = slot.lens != "value" or slot.cells in ("density", "calibrated")
+        idle = slot.lens != "value" or slot.cells in ("density", "calibrated", *LAWS)
         return resolved(by_name[slot.instead]) if idle else slot
 
     return tuple(resolved(slot).steady for slot in TABLE)
@@ -254,6 +265,13 @@ def fit_experts(
             if found is None:
                 return None
             return add(lens, found[0], none, Kernel(slot.name, found[1], SMOOTHING), own)
+        if slot.cells in LAWS:
+            cuts = np.union1d(tail_cuts(pooled), quantile_cuts(pooled, 16))
+            noise = Noise.of(
+                slot.cells, cuts, pooled, SMOOTHING, two_scales=slot.size == TWO_SCALES
+            )
+            pulled = own if slot.steady else min(pull, FAMILY_PULL)
+            return None if noise is None else add(lens, cuts, none, noise, pulled)
         if slot.cells == "calibrated":
             cuts = np.union1d(tail_cuts(pooled), quantile_cuts(pooled, 16))
             return add(lens, cuts, none, Calibrated.of(cuts, pooled, SMOOTHING), own)

@@ -1,23 +1,28 @@
-"""From counts of cells to estimated laws: three ways to smooth, each positive everywhere.
+"""From counts of cells to estimated laws: four ways to smooth, each positive everywhere.
 
 The estimates only steer a bet; `ville.certify` makes any of them fair.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from tollens.auditing.density import FINE, smoothing_matrix
 
 Array = NDArray[np.float64]
 
+Estimate = Callable[[Array, Array], float]
+
 _STEPS = 8
 _RIDGE = 1.0
+_LEAST_DISTINCT = 5
 
 
 class Smoothing(Protocol):
@@ -127,3 +132,97 @@ class Calibrated:
     def parameters(self, used: int) -> float:
         """The two of the line."""
         return 2.0
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Both sides are noise of one family, each around a place of its own.
+
+    Few numbers are then learned from all the counts. `ends` (intervals - 1,) lie between the
+    intervals, and `levels` (intervals,) are the mean outputs in them. The scale is that of both
+    sides together, or, with `two_scales`, each side has its own.
+    """
+
+    family: str
+    two_scales: bool
+    ends: Array
+    levels: Array
+    extra: float
+
+    @property
+    def style(self) -> str:
+        """What tells it from others."""
+        return f"{self.family} {self.two_scales}"
+
+    @staticmethod
+    def of(
+        family: str, cuts: Array, values: Array, extra: float, *, two_scales: bool
+    ) -> Noise | None:
+        """For intervals between `cuts`, of past finite values (n,); `family` is as in `LAWS`.
+
+        None where the values are too few, or too large to be squared.
+        """
+        spread = float(values.max() - values.min()) if len(values) else 0.0
+        distinct = np.unique(values)
+        if len(distinct) < _LEAST_DISTINCT or not 1e-100 < spread < 1e100:
+            return None
+        above = np.searchsorted(distinct, cuts, side="right")
+        ends = (cuts + distinct[np.minimum(above, len(distinct) - 1)]) / 2
+        cell = np.searchsorted(cuts, values, side="left")
+        counts = np.bincount(cell, minlength=len(cuts) + 1)
+        sums = np.bincount(cell, values, minlength=len(cuts) + 1)
+        return Noise(family, two_scales, ends, sums / np.maximum(counts, 1), extra)
+
+    def smooth(self, x: Array, y: Array) -> tuple[Array, Array]:
+        """Positive weights of both sides."""
+        place, scale, law = LAWS[self.family]
+        k = len(self.levels)
+        runs = np.array([x[:k].sum(), y[:k].sum()])
+        if not runs.all():
+            return x + self.extra, y + self.extra
+        places = [place(self.levels, side[:k]) for side in (x, y)]
+        scales = np.array(
+            [scale(self.levels - at, side[:k]) for at, side in zip(places, (x, y), strict=True)]
+        )
+        if not self.two_scales:
+            scales[:] = scales @ runs / runs.sum()
+        if not scales.all():
+            return x + self.extra, y + self.extra
+        smooth = x + self.extra, y + self.extra
+        for side, at, wide, n in zip(smooth, places, scales, runs, strict=True):
+            below = law((self.ends - at) / wide)
+            side[:k] = n * np.diff(below, prepend=0.0, append=1.0) + self.extra / k
+        return smooth
+
+    def parameters(self, used: int) -> float:
+        """Two places, and the scales."""
+        return 4.0 if self.two_scales else 3.0
+
+
+def _mean(values: Array, counts: Array) -> float:
+    return float(values @ counts / counts.sum())
+
+
+def _median(values: Array, counts: Array) -> float:
+    ends = np.cumsum(counts)
+    return float(np.interp(ends[-1] / 2, ends - counts / 2, values))
+
+
+def _deviation(distances: Array, counts: Array) -> float:
+    return float(np.sqrt(distances**2 @ counts / counts.sum()))
+
+
+def _distance(distances: Array, counts: Array) -> float:
+    return float(np.abs(distances) @ counts / counts.sum())
+
+
+def _laplace(places: Array) -> Array:
+    half = 0.5 * np.exp(-np.abs(places))
+    return np.where(places < 0, half, 1.0 - half)
+
+
+LAWS: dict[str, tuple[Estimate, Estimate, Callable[[Array], Array]]] = {
+    "Laplace": (_median, _distance, _laplace),
+    "normal": (_mean, _deviation, ndtr),
+}
+"""For each family: estimates of its place and its scale from levels and counts, and its law."""

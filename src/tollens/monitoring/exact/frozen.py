@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tollens.auditing.cells import Cells
 from tollens.auditing.experts import Experts, View
 from tollens.auditing.score import Frame, LinearScore, Score, SingleScore
-from tollens.auditing.smoothing import Calibrated, Counted, Kernel, Smoothing
+from tollens.auditing.smoothing import LAWS, Calibrated, Counted, Kernel, Noise, Smoothing
 from tollens.errors import UsageError
 from tollens.monitoring.exact.evidence import ExactState
 from tollens.monitoring.exact.rungs import PERIODS, Rung
@@ -134,8 +134,11 @@ def _experts_from(tree: object) -> Experts | None:
         smoothing = _smoothing_from(view["smoothing"])
         if isinstance(smoothing, Kernel) and not 1 <= smoothing.intervals <= cells.size:
             raise ValueError("a density does not fit its cells")
-        if isinstance(smoothing, Calibrated) and smoothing.levels.shape != (len(cells.cuts) + 1,):
+        intervals = len(cells.cuts) + 1
+        if isinstance(smoothing, Calibrated | Noise) and smoothing.levels.shape != (intervals,):
             raise ValueError("levels do not fit their cells")
+        if isinstance(smoothing, Noise) and smoothing.ends.shape != (intervals - 1,):
+            raise ValueError("ends do not fit their cells")
         views.append(View(cells, smoothing, float(view["pull"]), counts[0], counts[1]))
     slots = _array(tree["slots"], np.int64).astype(np.intp)
     if not slots.size or not 0 <= slots.min() <= slots.max() < len(views):
@@ -159,6 +162,11 @@ def _smoothing_tree(smoothing: Smoothing) -> Tree:
         }  # fmt: skip
     if isinstance(smoothing, Calibrated):
         return {"kind": "calibrated", "levels": smoothing.levels, "extra": smoothing.extra}
+    if isinstance(smoothing, Noise):
+        return {
+            "kind": smoothing.family, "two_scales": smoothing.two_scales, "ends": smoothing.ends,
+            "levels": smoothing.levels, "extra": smoothing.extra,
+        }  # fmt: skip
     raise TypeError(f"a smoothing of type {type(smoothing).__name__} cannot be kept")
 
 
@@ -171,6 +179,9 @@ def _smoothing_from(tree: Mapping[str, object]) -> Smoothing:
         return Kernel(str(tree["style"]), float(tree["resolution"]), extra, intervals)  # type: ignore[arg-type]
     if tree["kind"] == "calibrated":
         return Calibrated(_array(tree["levels"], np.float64), extra)
+    if tree["kind"] in LAWS:
+        ends, levels = (_array(tree[name], np.float64) for name in ("ends", "levels"))
+        return Noise(str(tree["kind"]), tree["two_scales"] is True, ends, levels, extra)
     raise ValueError(f"unknown smoothing {tree['kind']!r}")
 
 
