@@ -277,10 +277,8 @@ def test_a_mean_of_integers_overflows():
 
 @known_fault
 def test_the_geometric_mechanism_of_pydp_ml_adds_noise_on_one_side_only():
-    verdict = tollens.audit(ml_geometric(), neighbours=(0, 1), budget=1000)
-    assert verdict.refuted
-    assert verdict.witness.likely_under == "x"
-    assert verdict.witness.frequency_x_prime == 0  # no noise ever takes 1 down to 0
+    assert min(adapt(ml_geometric()).sample(1, 500, RNG)) == 1
+    assert tollens.audit(ml_geometric(), neighbours=(0, 1), budget=1000).refuted
 
 
 # What is refused
