@@ -128,7 +128,10 @@ def test_alarms_open_and_close(store, series, step):
         for reason in ("", " \n"):
             with pytest.raises(StoreError, match="reason is empty"):
                 turn.acknowledge(reason, checkpoint=None)
-        closed = turn.acknowledge("noise was halved; fixed in v3", checkpoint=b"fresh")
+        with pytest.raises(OutOfDateError, match="another is open, of step 1"):
+            turn.acknowledge("of an alarm before this one", checkpoint=b"fresh", step=0)
+        assert turn.alarm == opened
+        closed = turn.acknowledge("noise was halved; fixed in v3", checkpoint=b"fresh", step=1)
         assert closed.reason == "noise was halved; fixed in v3"
         assert abs(closed.acknowledged_at - datetime.now(UTC)) < timedelta(minutes=1)
         with pytest.raises(OutOfDateError, match="no open alarm"):

@@ -123,8 +123,13 @@ def record_failure(
         turn.record(step, checkpoint=None)
 
 
-def acknowledge(store: Store, series: SeriesRecord, reason: str) -> AlarmState:
-    """Close the open alarm of a series; evidence starts anew from the next step."""
+def acknowledge(
+    store: Store, series: SeriesRecord, reason: str, step: int | None = None
+) -> AlarmState:
+    """Close the open alarm of a series; evidence starts anew from the next step.
+
+    With `step` only the alarm that this step raised: `OutOfDateError` where another is open.
+    """
     plan = plan_from_settings(dict(series.settings))
     with store.turn(series.id) as turn:
         kept = None
@@ -132,7 +137,7 @@ def acknowledge(store: Store, series: SeriesRecord, reason: str) -> AlarmState:
             detector = make_detector(plan, turn.checkpoint)
             detector.restart()
             kept = detector.kept()
-        return located(turn.acknowledge(reason, checkpoint=kept))
+        return located(turn.acknowledge(reason, checkpoint=kept, step=step))
 
 
 def refuse_long(version: object, run_id: object) -> None:

@@ -13,7 +13,7 @@ from tollens.monitoring.series import history_of, located
 from tollens.monitoring.state import AlarmState, HistoryRow
 from tollens.report.figures.series import SeriesPoint, series_svg
 from tollens.server.listing import Listing, Query, listing
-from tollens.store import OutOfDateError, SeriesRecord, Store
+from tollens.store import SeriesRecord, Store
 from tollens.store.rows import bad_text
 
 STEPS_PER_PAGE = 50
@@ -117,14 +117,7 @@ def close_alarm(store: Store, number: int, step: int | None, reason: str) -> Ala
         findings.append(f"the reason has {len(reason)} letters; it may have {LONGEST_REASON}")
     if findings:
         raise UsageError(findings)
-    series = series_of(store, number)
-    open_ = [alarm for alarm in store.alarms(series.id)[-1:] if alarm.acknowledged_at is None]
-    if open_ and step not in (None, open_[0].step):
-        raise OutOfDateError(
-            f"the alarm of step {step} is closed, and another is open, of step {open_[0].step}; "
-            "look at that one first"
-        )
-    return acknowledge(store, series, reason.strip())
+    return acknowledge(store, series_of(store, number), reason.strip(), step)
 
 
 def _pair(series: SeriesRecord) -> tuple[str, str] | None:

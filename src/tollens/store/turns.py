@@ -100,13 +100,24 @@ class Turn:
             )
             self.alarm = self._open_alarm()
 
-    def acknowledge(self, reason: str, *, checkpoint: bytes | None) -> AlarmRecord:
-        """Close the open alarm with a reason and go on from another running state."""
+    def acknowledge(
+        self, reason: str, *, checkpoint: bytes | None, step: int | None = None
+    ) -> AlarmRecord:
+        """Close the open alarm with a reason and go on from another running state.
+
+        `step` is the step that raised the alarm that was seen; another that is open since then is
+        left as it is, with `OutOfDateError`. None takes whichever is open.
+        """
         rows.refuse(rows.bad_text("reason", reason))
         if not reason.strip():
             raise StoreError("the reason is empty; say why the alarm is closed")
         if self.alarm is None:
             raise OutOfDateError(f"{self.series.name} has no open alarm; there is nothing to close")
+        if step not in (None, self.alarm.step):
+            raise OutOfDateError(
+                f"the alarm of step {step} is closed, and another is open, of step "
+                f"{self.alarm.step}; look at that one first"
+            )
         rows.check_extras(checkpoint, None, None)
         number = self.alarm.id
         self._change(
