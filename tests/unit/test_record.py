@@ -84,7 +84,7 @@ def test_scoring_again_gives_the_same_verdict(name):
 
 
 def test_what_differs_is_seen():
-    verdict, document = recorded(count)
+    verdict, _ = recorded(count)
     other = recorded(count, seed=2)[0]
     assert not same(other, verdict)
     assert not same(replace(verdict, epsilon_lower=verdict.epsilon_lower * (1 - 1e-9)), verdict)

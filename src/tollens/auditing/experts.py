@@ -119,7 +119,7 @@ def steady_on_two_values() -> tuple[bool, ...]:
     """Which slots are steady on outputs with two values, where most look at the same two cells.
 
     >>> sum(steady_on_two_values()), len(SLOTS)
-    (9, 18)
+    (9, 22)
     """
     by_name = {slot.name: slot for slot in TABLE}
 
