@@ -30,6 +30,7 @@ class Live:
         self._bits = {name: 1 << i for i, name in enumerate(names)}
         reads, stores = ([self._set(both[side]) for both in touched] for side in (0, 1))
         self._found = [0] * (len(code) + 1)
+        self._names: dict[int, frozenset[str]] = {}
         changed = True
         while changed:
             changed = False
@@ -45,11 +46,10 @@ class Live:
         return sum(map(self._bits.__getitem__, names))
 
     def __getitem__(self, at: int) -> frozenset[str]:
-        return frozenset(name for name in self._bits if self.holds(at, name))
-
-    def holds(self, at: int, name: str) -> bool:
-        """Whether a name is live before an instruction."""
-        return bool(self._found[at] & self._bits.get(name, 0))
+        if at not in self._names:
+            found = self._found[at]
+            self._names[at] = frozenset(name for name, bit in self._bits.items() if found & bit)
+        return self._names[at]
 
 
 def _following(instruction: Instruction, at: int) -> list[int]:

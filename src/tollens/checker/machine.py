@@ -279,8 +279,8 @@ class Machine:
         for frame in state.frames:
             if frame.function not in self._live:
                 self._live[frame.function] = Live(frame.code)
-            live = self._live[frame.function]
-            frame.names = {n: v for n, v in frame.names.items() if live.holds(frame.at, n)}
+            live = self._live[frame.function][frame.at]
+            frame.names = {name: value for name, value in frame.names.items() if name in live}
 
     def run(self, state: State, stops: Callable[[object], bool]) -> Iterator[tuple[State, object]]:
         """Run to heads at which `stops` holds (output `RUNNING`) and to ends (their output)."""

@@ -205,7 +205,7 @@ class State:
 
         def plain(value: Value) -> object:
             if type(value) is Fraction:  # of all values the only ones without a name before
-                return value.numerator, value.denominator
+                return value.as_integer_ratio()
             if isinstance(value, Ref):
                 if value.at < self.frozen:
                     return ("constant", value.at)
