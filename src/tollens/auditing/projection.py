@@ -25,9 +25,9 @@ from tollens.auditing.ville import Factors
 
 Array = NDArray[np.float64]
 
-_STEPS = 12
-POLISH = 3
-"""Last steps of the pure projection, which are Newton's."""
+_STEPS = 14
+_CLOSE = 1e-11
+"""The pure projection ends with a step shorter than this."""
 
 _NEWTON_STEPS = 24
 _ENOUGH = 1e-4
@@ -43,85 +43,82 @@ def project_pure(p: Array, q: Array, epsilon: Array, steps: int = _STEPS) -> Fac
     With `nu = 2 - mu` and `E = e^epsilon` the stationary point is piecewise: cells where
     `p nu > E q mu` are tied as `p0 = E q0`, cells where `q mu > E p nu` as `q0 = E p0`, and the
     others are scaled. The one unknown `mu` in (0, 2) makes both sums equal; their difference is
-    nonincreasing in `mu`, so the Illinois method (Dowell, Jarratt 1971) finds it,
-    and the last `POLISH` steps are Newton's.
+    nonincreasing in `mu`. Newton's method on it, times `mu nu` so that it stays finite at the ends,
+    takes `steps` at most; a step that leaves what is known of the root becomes a bisection.
 
     >>> import numpy as np
     >>> f = project_pure(np.array([0.9, 0.1]), np.array([0.1, 0.9]), np.array(0.0))
     >>> f.a.round(3).tolist(), f.b.round(3).tolist()
     ([1.8, 0.2], [0.2, 1.8])
     """
-    e = np.exp(np.asarray(epsilon, dtype=np.float64))[..., None]
-    cells = _Cells.of(p, q, e)
-    low = np.zeros(np.broadcast_shapes((*p.shape[:-1], 1), e.shape))
-    high = np.full_like(low, 2.0)
-    at_low, at_high = np.ones_like(low), -np.ones_like(low)
-    mu, before = np.ones_like(low), np.zeros_like(low, dtype=bool)
-    for step in range(steps):
-        polish = step >= steps - POLISH
-        p0, q0, tied = cells.stationary(mu)
-        gap = (p0 - q0).sum(axis=-1, keepdims=True)
-        both = mu * (2.0 - mu)  # gap x both stays finite at the ends
+    e = np.exp(np.asarray(epsilon, dtype=np.float64))
+    sums = _Sums.of(p, q)
+    low = np.zeros(np.broadcast_shapes(p.shape[:-1], e.shape))
+    high, mu = low + 2.0, low + 1.0
+    for _ in range(steps):
+        gap, slope = sums.gap(mu, e)
         above = gap > 0
-        # Illinois: the value at an end that stays a second time is halved, so that it moves
-        again = above == before
-        at_low = np.where(above, gap * both, np.where(again, at_low / 2, at_low))
-        at_high = np.where(above, np.where(again, at_high / 2, at_high), gap * both)
-        before = above
         low, high = np.where(above, mu, low), np.where(above, high, mu)
-        if not polish:
-            new = (low + high) / 2 if step < 1 else _secant(low, high, at_low, at_high)
-        else:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                slope = cells.slope(mu, p0, q0, tied)
-                new = mu + gap / slope.sum(axis=-1, keepdims=True)
-            inside = (new > low) & (new < high)
-            new = np.where(inside, new, _secant(low, high, at_low, at_high))
-        mu = np.where(gap == 0, mu, new)
-    p0, q0, _ = cells.stationary(np.clip(mu, 1e-12, 2.0 - 1e-12))
+        both = mu * (2.0 - mu)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            new = mu + gap * both / (slope * both - 2.0 * gap * (1.0 - mu))
+        new = np.where((new >= low) & (new <= high), new, (low + high) / 2)
+        new = np.clip(np.where(gap == 0, mu, new), 1e-12, 2.0 - 1e-12)
+        moved, mu = np.abs(new - mu), new
+        if (moved < _CLOSE).all():
+            break
+    return _stationary(p, q, e[..., None], mu[..., None])
+
+
+def _stationary(p: Array, q: Array, e: Array, mu: Array) -> Factors:
+    """The factors at the stationary point of mu; shapes (..., k), (..., k), (..., 1), (..., 1)."""
+    nu, total = 2.0 - mu, p + q
+    upper, lower = p * nu > e * q * mu, q * mu > e * p * nu
+    top, bottom = 1.0 / (mu * e + nu), 1.0 / (mu + nu * e)
+    p0 = np.where(upper, e * top * total, np.where(lower, bottom * total, p / mu))
+    q0 = np.where(upper, top * total, np.where(lower, e * bottom * total, q / nu))
     return Factors(_ratio(p, p0), _ratio(q, q0))
 
 
-def _secant(low: Array, high: Array, at_low: Array, at_high: Array) -> Array:
-    return (low * at_high - high * at_low) / (at_high - at_low)
+class _Sums(NamedTuple):
+    """Sums of p0 - q0 over all cells, as a function of mu.
 
-
-class _Cells(NamedTuple):
-    """The stationary point of the pure projection as a function of mu, piece by piece.
-
-    A cell is tied as `p0 = E q0` for mu below `upper`, as `q0 = E p0` above `lower`, and free in
-    between: the one is where `p nu > E q mu` and the other where `q mu > E p nu`.
+    Which cells are tied depends on `p/q` alone: those above `E mu/nu` and those below
+    `mu/(E nu)`. With the cells in this order (`ratio`, (..., k)) their sums are differences of
+    `sums` (rows x (k + 1), 2), which has those of p and q over the first cells of each row;
+    `row` says where a row begins and `total` (..., 2) what it comes to.
     """
 
-    p: Array
-    q: Array
+    ratio: Array
+    sums: Array
+    row: NDArray[np.intp]
     total: Array
-    e: Array
-    upper: Array
-    lower: Array
 
     @staticmethod
-    def of(p: Array, q: Array, e: Array) -> _Cells:
-        """Shapes: p and q (..., k), e (..., 1)."""
+    def of(p: Array, q: Array) -> _Sums:
+        """Shapes: p and q (..., k)."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            upper, lower = 2.0 * p / (p + e * q), 2.0 * e * p / (q + e * p)
-        return _Cells(p, q, p + q, e, upper, lower)
+            ratio = p / q  # of an empty cell NaN, which comes last and adds nothing
+        order = np.argsort(ratio, axis=-1)
+        sums = np.zeros((*ratio.shape[:-1], ratio.shape[-1] + 1, 2))
+        for side, masses in enumerate((p, q)):
+            np.cumsum(np.take_along_axis(masses, order, -1), axis=-1, out=sums[..., 1:, side])
+        starts = np.arange(0, sums.size // 2, sums.shape[-2]).reshape(ratio.shape[:-1])
+        ordered = np.take_along_axis(ratio, order, -1)
+        return _Sums(ordered, sums.reshape(-1, 2), starts, sums[..., -1, :])
 
-    def stationary(self, mu: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """p0 and q0 at mu, and which cells are tied, (..., k) each."""
-        nu, e = 2.0 - mu, self.e
-        upper, lower = mu < self.upper, mu > self.lower
-        top, bottom = 1.0 / (mu * e + nu), 1.0 / (mu + nu * e)
-        p0 = np.where(upper, e * top, bottom) * self.total
-        q0 = np.where(upper, top, e * bottom) * self.total
-        tied = upper | lower
-        return np.where(tied, p0, self.p / mu), np.where(tied, q0, self.q / nu), tied
-
-    def slope(self, mu: Array, p0: Array, q0: Array, tied: NDArray[np.bool_]) -> Array:
-        """How fast p0 - q0 falls with mu in each cell, (..., k)."""
+    def gap(self, mu: Array, e: Array) -> tuple[Array, Array]:
+        """The sum of p0 - q0 at mu, and how fast it falls with mu; shapes (...)."""
         nu = 2.0 - mu
-        span = np.where(mu < self.upper, mu * self.e + nu, mu + nu * self.e)
-        return np.where(tied, (self.e - 1.0) * np.abs(p0 - q0) / span, p0 / mu + q0 / nu)
+        bounds = np.stack([mu / (nu * e), mu * e / nu])
+        first = (self.ratio < bounds[..., None]).sum(axis=-1) + self.row
+        lower, reached = self.sums[first]
+        free, upper = reached - lower, self.total - reached
+        top, bottom = (e - 1.0) / (mu * e + nu), (e - 1.0) / (mu + nu * e)
+        more, less = upper.sum(axis=-1) * top, lower.sum(axis=-1) * bottom
+        free_p, free_q = free[..., 0] / mu, free[..., 1] / nu
+        slope = more * top + less * bottom + free_p / mu + free_q / nu
+        return more - less + free_p - free_q, slope
 
 
 def project_approx(
