@@ -228,19 +228,25 @@ def wealth_from_json(data: object) -> Wealth:
     try:
         crossed = data["crossed_at"]
         return Wealth(
-            log_e_value=number_from_json(data["log_e_value"], "log_e_value"),
-            threshold=number_from_json(data["threshold"], "threshold"),
+            log_e_value=_known(data["log_e_value"], "log_e_value"),
+            threshold=_known(data["threshold"], "threshold"),
             crossed_at=None if crossed is None else whole_from_json(crossed, "crossed_at"),
             burn_in=whole_from_json(data["burn_in"], "burn_in"),
             curve=tuple(
-                (whole_from_json(n, "curve"), number_from_json(w, "curve"))
-                for n, w in data["curve"]
+                (whole_from_json(n, "curve"), _known(w, "curve")) for n, w in data["curve"]
             ),
-            shares={str(k): number_from_json(v, "share") for k, v in data["shares"].items()},
+            shares={str(k): _known(v, "share") for k, v in data["shares"].items()},
             digest=str(data["digest"]),
-            level=number_from_json(data["level"], "level"),
+            level=_known(data["level"], "level"),
             outputs=str(data.get("outputs", "numeric")),
             method=str(data["method"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"evidence: not of a wager ({error!r})") from None
+
+
+def _known(value: object, name: str) -> float:
+    number = number_from_json(value, name)
+    if math.isnan(number):
+        raise UsageError(f"{name} is not a number")
+    return number

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tollens
-from tollens.auditing.experts import pull_of
+from tollens.auditing.experts import SLOTS, pull_of
 from tollens.auditing.ville import Factors, worst_approx, worst_pure
 from tollens.monitoring.detectors import Runs
 from tollens.monitoring.exact import detector as exact_detector
@@ -137,7 +137,7 @@ class Setting:
         self.encoder = Encoder()
 
     def begin(self):
-        slots = 2 * self.events if self.events else 18
+        slots = 2 * self.events if self.events else len(SLOTS)
         return exact.begin(slots, len(self.promises), len(self.grid))
 
     def data(self, x, y):

@@ -565,4 +565,5 @@ class TestLife:
             gc.collect()
             return len(list(Path("/proc/self/fd").iterdir()))
 
-        assert crash() == crash() == crash()
+        counts = [crash() for _ in range(6)]
+        assert max(counts[1:]) < counts[0] + 5  # whatever else this process opened meanwhile

@@ -284,5 +284,5 @@ def test_a_document_whose_outcome_is_not_that_of_its_evidence_is_refused(changes
 
     verdict = tollens.audit(broken, "epsilon=1", neighbours=([1, 1], [1]), seed=1)
     assert Verdict.from_json(_edited(verdict)).refuted
-    with pytest.raises(UsageError, match=r"verdict|crossed_at"):
+    with pytest.raises(UsageError, match=r"verdict|crossed_at|log_e_value"):
         Verdict.from_json(_edited(verdict, **changes))
