@@ -203,15 +203,63 @@ class Experts:
         return padded_laws(self.views if chosen is None else [self.views[i] for i in chosen])
 
     def index(self, outputs: Outputs) -> list[Index]:
-        """The cell of each output in each view; a score is worked out once for all its views."""
+        """The cell of each output in each view; what views share is worked out once."""
         values: dict[int, Array] = {}
-        found = []
-        for view in self.views:
-            score = id(view.cells.score)
+        found: dict[int, Index] = {}
+        for cells in {id(view.cells): view.cells for view in self.views}.values():
+            score = id(cells.score)
             if score not in values:
-                values[score] = view.cells.values(outputs)
-            found.append(view.cells.index(outputs, values[score]))
-        return found
+                values[score] = cells.values(outputs)
+            found[id(cells)] = cells.index(outputs, values[score])
+        return [found[id(view.cells)] for view in self.views]
+
+
+class _Cut(NamedTuple):
+    """Cells, what falls together in them, and the counts of both sides."""
+
+    cells: Cells
+    together: bytes
+    counts_x: Array
+    counts_y: Array
+
+
+class _Views:
+    """The views on the past pairs that slots ask for, each made once."""
+
+    def __init__(self, x: Outputs, y: Outputs, main: int, shapes: NDArray[np.int64]) -> None:
+        self.made: list[View] = []
+        self._past, self._main, self._shapes = (x, y), main, shapes
+        self._cut: dict[tuple[int, bytes, bytes], _Cut] = {}
+        self._numbers: dict[tuple[bytes, str], int] = {}
+
+    def add(
+        self, lens: Lens, cuts: Array, atoms: NDArray[np.uint64], how: Smoothing, pull: float
+    ) -> int:
+        """The number of the view through these cells, smoothed so."""
+        cells, together, counts_x, counts_y = self._cells(lens, cuts, atoms)
+        seen = together, f"{how.style} {pull}"
+        if seen not in self._numbers:
+            view = View(cells, how, pull, counts_x.copy(), counts_y.copy())
+            self._numbers[seen] = self.append(view)
+        return self._numbers[seen]
+
+    def append(self, view: View) -> int:
+        """The number of one view more."""
+        self.made.append(view)
+        return len(self.made) - 1
+
+    def _cells(self, lens: Lens, cuts: Array, atoms: NDArray[np.uint64]) -> _Cut:
+        key = id(lens.score), cuts.tobytes(), atoms.tobytes()
+        if key not in self._cut:
+            cells = Cells(self._main, lens.score, cuts, self._shapes, atoms)
+            where = [
+                cells.index(side, values)
+                for side, values in zip(self._past, (lens.x, lens.y), strict=True)
+            ]
+            together = _canonical(np.concatenate(where)).tobytes()
+            counts = (np.bincount(w, minlength=cells.size).astype(np.float64) for w in where)
+            self._cut[key] = _Cut(cells, together, *counts)
+        return self._cut[key]
 
 
 def fit_experts(
@@ -225,23 +273,8 @@ def fit_experts(
     table = (*TABLE, *EXACT_TABLE) if x.exact and y.exact else TABLE
     main, shapes, in_x, in_y = seen.main, seen.shapes, seen.in_x, seen.in_y
     keys = np.concatenate([x.keys, y.keys])
-    views: list[View] = []
-    cache: dict[bytes, int] = {}
-
-    def add(lens: Lens, cuts: Array, atoms: NDArray[np.uint64], how: Smoothing, pull: float) -> int:
-        cells = Cells(main, lens.score, cuts, shapes, atoms)
-        cell_x, cell_y = cells.index(x, lens.x), cells.index(y, lens.y)
-        style = f"{how.style} {pull}".encode()
-        seen = _canonical(np.concatenate([cell_x, cell_y])).tobytes() + style
-        if seen not in cache:
-            cache[seen] = len(views)
-            counts = (
-                np.bincount(cell, minlength=cells.size).astype(np.float64)
-                for cell in (cell_x, cell_y)
-            )
-            views.append(View(cells, how, pull, *counts))
-        return cache[seen]
-
+    views = _Views(x, y, main, shapes)
+    add = views.add
     none = np.zeros(0, dtype=np.uint64)
 
     def view_of(slot: Slot) -> int | None:
@@ -252,8 +285,7 @@ def fit_experts(
         pooled = np.concatenate([lens.x[in_x], lens.y[in_y]])
         own = pull if slot.steady else 0.0
         if slot.cells == "seen":
-            views.append(_seen_before(x, y))
-            return len(views) - 1
+            return views.append(_seen_before(x, y))
         if slot.cells == "quantiles":
             return add(lens, quantile_cuts(pooled, int(slot.size)), none, Counted(SMOOTHING), own)
         if slot.cells == "tails":
@@ -293,9 +325,8 @@ def fit_experts(
     for own in () if given is None else (0.0, pull):
         cells = Marked.of(given or "")
         counts = (np.bincount(cells.index(side), minlength=2).astype(np.float64) for side in (x, y))
-        slots.append(len(views))
-        views.append(View(cells, Counted(SMOOTHING), own, *counts))
-    return Experts(tuple(views), np.array(slots, dtype=np.intp))
+        slots.append(views.append(View(cells, Counted(SMOOTHING), own, *counts)))
+    return Experts(tuple(views.made), np.array(slots, dtype=np.intp))
 
 
 def _seen_before(x: Outputs, y: Outputs) -> View:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from tollens.auditing.experts import TABLE, Experts, bets
 from tollens.auditing.paired import EVENTS, STRENGTHS
+from tollens.auditing.smoothing import LAWS
 from tollens.claim import Claim, Promise
 
 Array = NDArray[np.float64]
@@ -34,7 +35,8 @@ GRID = np.geomspace(0.01, 16.0, 320)
 REBET = 1.3
 """Bets against the grid are made anew when the number of pairs has grown by this factor."""
 
-_COARSE = tuple(i for i, slot in enumerate(TABLE) if slot.cells != "density")
+_COARSE = tuple(i for i, slot in enumerate(TABLE) if slot.cells not in ("density", *LAWS))
+"""The slots that bet against the grid: many cells cost much there, and add little."""
 
 
 @dataclass

@@ -18,7 +18,8 @@ from tollens.auditing.density import FINE, smoothing_matrix
 
 Array = NDArray[np.float64]
 
-Estimate = Callable[[Array, Array], float]
+Estimate = Callable[[Array, Array], Array]
+"""From values (k,) or (2, k) and the counts (2, k) of both sides to a number for each, (2,)."""
 
 _STEPS = 8
 _RIDGE = 1.0
@@ -177,43 +178,45 @@ class Noise:
         """Positive weights of both sides."""
         place, scale, law = LAWS[self.family]
         k = len(self.levels)
-        runs = np.array([x[:k].sum(), y[:k].sum()])
+        smooth = np.stack([x, y]) + self.extra
+        counts = np.stack([x[:k], y[:k]])
+        runs = counts.sum(axis=1)
         if not runs.all():
-            return x + self.extra, y + self.extra
-        places = [place(self.levels, side[:k]) for side in (x, y)]
-        scales = np.array(
-            [scale(self.levels - at, side[:k]) for at, side in zip(places, (x, y), strict=True)]
-        )
+            return smooth[0], smooth[1]
+        places = place(self.levels, counts)[:, None]
+        scales = scale(self.levels - places, counts)[:, None]
         if not self.two_scales:
-            scales[:] = scales @ runs / runs.sum()
-        if not scales.all():
-            return x + self.extra, y + self.extra
-        smooth = x + self.extra, y + self.extra
-        for side, at, wide, n in zip(smooth, places, scales, runs, strict=True):
-            below = law((self.ends - at) / wide)
-            side[:k] = n * np.diff(below, prepend=0.0, append=1.0) + self.extra / k
-        return smooth
+            scales[:] = runs @ scales / runs.sum()
+        if scales.all():
+            below = np.zeros((2, k + 1))
+            below[:, 1:-1], below[:, -1] = law((self.ends - places) / scales), 1.0
+            masses = below[:, 1:] - below[:, :-1]
+            smooth[:, :k] = runs[:, None] * masses + self.extra / k
+        return smooth[0], smooth[1]
 
     def parameters(self, used: int) -> float:
         """Two places, and the scales."""
         return 4.0 if self.two_scales else 3.0
 
 
-def _mean(values: Array, counts: Array) -> float:
-    return float(values @ counts / counts.sum())
+def _mean(values: Array, counts: Array) -> Array:
+    return np.asarray(counts @ values / counts.sum(axis=1))
 
 
-def _median(values: Array, counts: Array) -> float:
-    ends = np.cumsum(counts)
-    return float(np.interp(ends[-1] / 2, ends - counts / 2, values))
+def _median(values: Array, counts: Array) -> Array:
+    ends = np.cumsum(counts, axis=1)
+    middles = ends - counts / 2
+    found = [np.interp(end[-1] / 2, at, values) for end, at in zip(ends, middles, strict=True)]
+    return np.array(found)
 
 
-def _deviation(distances: Array, counts: Array) -> float:
-    return float(np.sqrt(distances**2 @ counts / counts.sum()))
+def _deviation(distances: Array, counts: Array) -> Array:
+    squares = (distances**2 * counts).sum(axis=1)
+    return np.asarray(np.sqrt(squares / counts.sum(axis=1)))
 
 
-def _distance(distances: Array, counts: Array) -> float:
-    return float(np.abs(distances) @ counts / counts.sum())
+def _distance(distances: Array, counts: Array) -> Array:
+    return np.asarray((np.abs(distances) * counts).sum(axis=1) / counts.sum(axis=1))
 
 
 def _laplace(places: Array) -> Array:
@@ -225,4 +228,4 @@ LAWS: dict[str, tuple[Estimate, Estimate, Callable[[Array], Array]]] = {
     "Laplace": (_median, _distance, _laplace),
     "normal": (_mean, _deviation, ndtr),
 }
-"""For each family: estimates of its place and its scale from levels and counts, and its law."""
+"""For each family: estimates of its place, of its scale from distances to it, and its law."""
