@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tollens
+from tollens.auditing import leak as leak_module
 from tollens.auditing.leak import GRID
 from tollens.auditing.sequential import DEFAULT_DELTA, Gambler
 
@@ -152,3 +153,32 @@ def test_it_exceeds_the_truth_in_no_run_of_these():
     for claim in ("epsilon=0.1", "epsilon=1", "epsilon=3", "mu=0.2"):
         for seed in range(3):
             assert bound(claim, laplace, 250, seed=seed, alpha=0.01) <= 1
+
+
+@pytest.mark.parametrize("claim, draw", CASES)
+@pytest.mark.parametrize("n", [40, N])
+def test_blocks_are_a_short_cut_to_the_claims_one_by_one(claim, draw, n):
+    """One claim after the other, each by its own bets or by those against the end of its block."""
+    gambler, x, y = stream(claim, draw, n)
+    gambler.update(x, y)
+    leak = gambler.leak
+    for start, level in ((0.0, 3.0), (0.1, 6.0)):
+        grid = GRID[start < GRID]
+        peaks, expected = leak._peak(grid), start
+        for number, epsilon in enumerate(grid):
+            end = min(len(grid), number // leak_module._BLOCK * leak_module._BLOCK + 24) - 1
+            by_block = peaks[end] >= level + math.log(64)
+            if not by_block and peaks[number] < level - math.log(63 / 64):
+                break
+            expected = epsilon
+        assert leak._climb(start, grid, level) == pytest.approx(expected)
+        alone = next((e for e, peak in zip(grid, peaks, strict=True) if peak < level), math.inf)
+        assert leak._climb(start, grid, level) <= alone * 1.05  # hardly more than without blocks
+
+
+def test_the_two_ways_share_the_error():
+    """The error that blocks may make and the rest come to one: what the level is worth."""
+    level, spent = 2.0, 0.0
+    for extra in (-math.log(leak_module.SHORTCUT), -math.log1p(-leak_module.SHORTCUT)):
+        spent += math.exp(-(level + extra))
+    assert spent == pytest.approx(math.exp(-level))
