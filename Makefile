@@ -45,7 +45,7 @@ test: $(STAMP)   ## everything that must hold: style, types, directions, tests, 
 	$(BIN)/python -m pytest -q $(ALONE)
 	$(BIN)/sphinx-build -q -W -b html docs docs/_build/html
 
-bench: $(STAMP)  ## the benchmark tables with their targets, ten minutes (BENCH=--full: hours)
+bench: $(STAMP)  ## the benchmark tables with their targets, twenty minutes (BENCH=--full: hours)
 	$(BIN)/python -m benchmarks.bench $(BENCH)
 
 calibrate: $(STAMP)  ## false alarms in full, and the monitor's delays: hours, the first goes on where it stopped

@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BENCH = ROOT / "benchmarks" / "results" / "bench.md"
 RESULT = BENCH.with_suffix(".json")
 PEERS = ROOT / "benchmarks" / "peers.json"
+CALIBRATION = ROOT / "benchmarks" / "results" / "calibration.json"
 NOT_MEASURED = "run `make bench`"
 
 _BLOCK = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -323,6 +324,36 @@ def bench() -> str:
     return re.sub(r"^#+ (.*)$", r"**\1**", kept.strip(), flags=re.MULTILINE)
 
 
+def false_alarms() -> str:
+    """How often claims that hold with nothing to spare were refuted, as `make calibrate` found."""
+    measured = _json(CALIBRATION)
+    if not measured:
+        return "Not measured for this version: run `make calibrate`."
+    titles = {
+        "false alarms": "claim at its boundary",
+        "certified leaks": "certified leak, against the truth",
+    }
+    sources = sorted({f"{row['tollens']}, {row['digest']}" for row in measured["rows"]})
+    parts = [f"Version and digest of the audit's sources: {'; '.join(sources)}."]
+    for table, title in titles.items():
+        rows = [
+            (
+                row["case"],
+                f"{row['runs']:,} of {row['pairs']:,}",
+                f"{row['errors']}",
+                f"{row['rate']:.3f} ± {row['standard_error']:.3f}",
+                f"{row['limit']:.3f}",
+                "yes" if row["passed"] else "**no**",
+            )
+            for row in measured["rows"]
+            if row["table"] == table
+        ]
+        if rows:
+            head = (title, "runs of pairs", "wrong", "share", "at most", "met")
+            parts.append(_table(head, rows))
+    return "\n\n".join(parts)
+
+
 def scale() -> str:
     """The table of the benchmark on several workers."""
     section = _json(RESULT).get("sections", {}).get("scale")
@@ -489,6 +520,7 @@ def constants() -> str:
         _row(score, "MOST_FOR_TREES", "numbers that trees are fitted to at most"),
         _row(leak, "GRID", "values that the bound on the leak may take"),
         _row(leak, "REBET", "growth of the number of pairs between two sets of bets on the leak"),
+        _row(leak, "SHORTCUT", "part of the error of that bound for rejecting blocks of claims"),
         _row(power, "PLAYED", "audits simulated for each candidate of the detectable excess"),
         _row(ville, "ROUNDING", "allowance for floating-point error in a certified bet"),
         _row(contract, "TANGENTS", "values of epsilon at which a curved claim is bet against"),
@@ -675,6 +707,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "proved": proved,
     "reasons": reasons,
     "bench": bench,
+    "false-alarms": false_alarms,
     "scale": scale,
     "peers": peers,
     "peers-in-full": peers_in_full,
