@@ -176,6 +176,16 @@ def test_blocks_are_a_short_cut_to_the_claims_one_by_one(claim, draw, n):
         assert leak._climb(start, grid, level) <= alone * 1.05  # hardly more than without blocks
 
 
+@pytest.mark.parametrize("claim", ["epsilon=0", "epsilon=0.005", "epsilon=20"])
+def test_a_sequence_may_be_empty(claim):
+    """Below a claim of nearly nothing and above one of nearly everything."""
+    gambler, x, y = stream(claim, laplace, 60)
+    gambler.update(x, y)
+    for refuted in (False, True):
+        assert gambler.leak.lower(pairs=gambler.pairs, refuted=refuted) >= 0
+    assert gambler.leak._climb(0.5, GRID[:0], 1.0) == 0.5
+
+
 def test_the_two_ways_share_the_error():
     """The error that blocks may make and the rest come to one: what the level is worth."""
     level, spent = 2.0, 0.0

@@ -145,6 +145,8 @@ class LeakBound:
         where that fails, its claims are tried one by one with the rest. The first true claim lies
         in one block, so that the errors of these two ways add up to that of `level`.
         """
+        if not len(grid):
+            return start
         blocks = [grid[first : first + _BLOCK] for first in range(0, len(grid), _BLOCK)]
         ends = np.array([block[-1] for block in blocks])
         at_once = self._peak(ends) >= level - math.log(SHORTCUT)
