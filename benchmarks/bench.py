@@ -2,8 +2,8 @@
 
     python -m benchmarks.bench [--full] [--only SECTION ...] [--runs N]
 
-The short form takes about twenty minutes on two cores. Limits are computed in the same run, and so is
-everything that a ratio is made of. The tables go to stdout and to `benchmarks/results/`; with
+The short form takes about twenty minutes on two cores. Limits are computed in the same run, and so
+is everything that a ratio is made of. The tables go to stdout and to `benchmarks/results/`; with
 `--only` the other sections stay there as they were measured before. A target that is not met is
 shown as such; the exit code is 0 all the same, unless `--strict` is given.
 """
