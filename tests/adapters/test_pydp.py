@@ -3,6 +3,7 @@
 import functools
 import math
 import multiprocessing
+import re
 from dataclasses import replace
 from importlib import metadata
 
@@ -278,7 +279,10 @@ def test_a_mean_of_integers_overflows():
 @known_fault
 def test_the_geometric_mechanism_of_pydp_ml_adds_noise_on_one_side_only():
     assert min(adapt(ml_geometric()).sample(1, 500, RNG)) == 1
-    assert tollens.audit(ml_geometric(), neighbours=(0, 1), budget=1000).refuted
+    verdict = tollens.audit(ml_geometric(), neighbours=(0, 1), budget=1000)
+    assert verdict.refuted and verdict.witness.likely_under == "x"
+    assert verdict.witness.frequency_x_prime < 0.1 < verdict.witness.frequency_x
+    assert re.search(r"output (<=|=) 0", verdict.witness.text)  # no noise takes 1 down to 0
 
 
 # What is refused

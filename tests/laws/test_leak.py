@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tollens
-from tollens.auditing import leak as leak_module
-from tollens.auditing.leak import GRID
+from tollens.auditing.leak import _BLOCK as BLOCK
+from tollens.auditing.leak import GRID, SHORTCUT
 from tollens.auditing.sequential import DEFAULT_DELTA, Gambler
 
 N = 400
@@ -166,9 +166,9 @@ def test_blocks_are_a_short_cut_to_the_claims_one_by_one(claim, draw, n):
         grid = GRID[start < GRID]
         peaks, expected = leak._peak(grid), start
         for number, epsilon in enumerate(grid):
-            end = min(len(grid), number // leak_module._BLOCK * leak_module._BLOCK + 24) - 1
-            by_block = peaks[end] >= level + math.log(64)
-            if not by_block and peaks[number] < level - math.log(63 / 64):
+            end = min(len(grid), (number // BLOCK + 1) * BLOCK) - 1
+            by_block = peaks[end] >= level - math.log(SHORTCUT)
+            if not by_block and peaks[number] < level - math.log(1 - SHORTCUT):
                 break
             expected = epsilon
         assert leak._climb(start, grid, level) == pytest.approx(expected)
@@ -189,6 +189,6 @@ def test_a_sequence_may_be_empty(claim):
 def test_the_two_ways_share_the_error():
     """The error that blocks may make and the rest come to one: what the level is worth."""
     level, spent = 2.0, 0.0
-    for extra in (-math.log(leak_module.SHORTCUT), -math.log1p(-leak_module.SHORTCUT)):
+    for extra in (-math.log(SHORTCUT), -math.log1p(-SHORTCUT)):
         spent += math.exp(-(level + extra))
     assert spent == pytest.approx(math.exp(-level))

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tollens.auditing.experts import SLOTS
 from tollens.errors import TollensError, UsageError
 from tollens.monitoring.detectors import Runs
 from tollens.monitoring.methods import make_detector
@@ -264,11 +265,11 @@ VIEW = ("rungs", 2, "standing", "views", 0)
 ])  # fmt: skip
 def test_other_arrays_are_refused_or_served(path):
     for kind in (np.float64, np.int64, np.uint64):
-        for shape in ((0,), (1,), (7,), (2, 2), (5, 18, 1), (0, 5), ()):
+        for shape in ((0,), (1,), (7,), (2, 2), (5, len(SLOTS), 1), (0, 5), ()):
             for value in (0, 3):
                 served(pack(with_array(TREE, path, np.full(shape, value, dtype=kind))))
     for value in (np.nan, np.inf, -np.inf, -1.0, 1e308):
-        for shape in ((1,), (5,), (5, 18, 1), (96,)):
+        for shape in ((1,), (5,), (5, len(SLOTS), 1), (96,)):
             served(pack(with_array(TREE, path, np.full(shape, value))))
 
 

@@ -57,33 +57,15 @@ CASES = {
 }
 
 
-def alike(one, other):
-    """Equal but for the last digits: where arrays lie in memory decides how their sums round."""
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(alike, one, other))
-    if isinstance(one, float):
-        return other == pytest.approx(one, rel=1e-12, abs=1e-12)
-    return one == other
-
-
-def same(one, other):
-    return alike(json.loads(one.to_json()), json.loads(other.to_json()))
-
-
 @pytest.mark.parametrize("name", CASES)
-def test_scoring_again_gives_the_same_verdict(name):
+def test_scoring_again_gives_the_same_verdict(name, same):
     mechanism, settings = CASES[name]
     verdict, document = recorded(mechanism, **settings)
-    again = rescore(document)
-    assert same(again, verdict)
-    assert again.pairs == verdict.pairs
-    assert alike(again.epsilon_lower, verdict.epsilon_lower)
-    assert len(again.evidence.curve) == len(verdict.evidence.curve) > 0
+    assert same(rescore(document), verdict)
+    assert verdict.evidence.curve
 
 
-def test_what_differs_is_seen():
+def test_what_differs_is_seen(same):
     verdict, _ = recorded(count)
     other = recorded(count, seed=2)[0]
     assert not same(other, verdict)
@@ -98,7 +80,7 @@ def test_long_audits_can_be_scored_again():
     assert again.epsilon_lower == verdict.epsilon_lower
 
 
-def test_coupled_audits_can_be_scored_again():
+def test_coupled_audits_can_be_scored_again(same):
     for coupling in ("common", "auto", "independent"):
         verdict, document = recorded(count, claim="epsilon=1.5", coupling=coupling, budget=300)
         assert same(rescore(document), verdict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import secrets
@@ -17,9 +18,9 @@ from tollens.claim import Claim, parse_claim
 from tollens.errors import MechanismError, UsageError, collect
 from tollens.external.child import GRACE, Child, Ended, Late, Launch, limits_memory
 from tollens.external.conversation import Conversation, Manner
-from tollens.external.texts import Texts
 from tollens.mechanism import Batch, BatchFailed, Mechanism
 from tollens.outputs import CRASH, TIMEOUT, Raised
+from tollens.serial import data_to_json
 
 BATCH = 2048
 """Runs that a program is asked for at a time, at most."""
@@ -113,16 +114,15 @@ class Program:
         self._owner = 0
         self._trusted = False
         self._packages: dict[str, str] = {}
-        self._texts = Texts()
 
     def __getstate__(self) -> dict[str, object]:
         """All but the running program, which belongs to this process."""
-        fresh = {"_talk": None, "_owner": 0, "_trusted": False, "_texts": Texts()}
+        fresh = {"_talk": None, "_owner": 0, "_trusted": False}
         return {**self.__dict__, **fresh}
 
     def __call__(self, data: object, n: int, rng: np.random.Generator) -> Batch:
         """n outputs; those of a batch that lost the program raise `BatchFailed`."""
-        text = self._texts.of(data)
+        text = json.dumps(data_to_json(data), separators=(",", ":"))
         outputs: list[object] = []
         while len(outputs) < n:
             seed = int(rng.integers(_SEEDS)) if self.seeded else secrets.randbelow(_SEEDS)
