@@ -71,9 +71,11 @@ def neighbours_of(request: Request, own: object) -> object:
     if request.neighbours is not None:
 
         def named(name: str) -> object:
-            if command_words(request.target) is not None:
+            program = command_words(request.target) is not None
+            if program or not all(part.isidentifier() for part in name.split(".")):
+                what = "for a program give" if program else "name pairs of the target's file, give"
                 raise UsageError(
-                    f"--neighbours is {name!r}; for a program give a relation such as queries:10, "
+                    f"--neighbours is {name[:80]!r}; {what} a relation such as queries:10, "
                     "or --x JSON and --x-prime JSON"
                 )
             place, _ = split_target(request.target)

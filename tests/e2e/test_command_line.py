@@ -138,6 +138,10 @@ def test_shapes_that_give_the_input_away_are_a_leak_and_others_are_none():
         ([target("half_noise"), "--x", "[1", "--x-prime", "2"], "--x is not JSON (line 1"),
         ([target("half_noise"), "--neighbours", "not_a_pair"], "neighbours is a list"),
         ([target("slow"), "--claim", "epsilon=1"], "declares no neighbours"),
+        (
+            [target("slow"), "--claim", "epsilon=1", "--neighbours", "[[1, 1], [1]]"],
+            "give a relation such as queries:10, or --x JSON",
+        ),
         ([target("slow"), "--neighbours", "pair"], "slow makes no promise of its own"),
         ([target("mutates"), "--claim", "epsilon=1", "--neighbours", "pair"], "changes its input"),
         (
