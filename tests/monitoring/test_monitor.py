@@ -573,6 +573,7 @@ STRANGE = {
 }
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")  # of the arithmetic, on nobody's screen
 @pytest.mark.parametrize("name", STRANGE)
 def test_strange_outputs_of_equal_laws_raise_no_alarm(place, name):
     with opened(place) as monitor:
@@ -588,6 +589,7 @@ DIFFERENT = [
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")  # of the arithmetic, on nobody's screen
 @pytest.mark.parametrize("values", DIFFERENT, ids=str)
 def test_constants_that_differ_raise_the_alarm_at_once(place, values):
     with opened(place) as monitor:

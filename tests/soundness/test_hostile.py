@@ -154,6 +154,7 @@ MECHANISMS = [
 ]
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")  # of the arithmetic, on nobody's screen
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.__name__)
 def test_equal_treatment_is_not_refuted(mechanism):
     assert refuted(mechanism) == []

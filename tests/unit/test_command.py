@@ -562,10 +562,21 @@ class TestLife:
         assert mechanism.sample(0, 3, RNG) == [0, 0, 0]
 
     def test_no_descriptors_are_left(self):
-        def crash():
-            each("sys.exit(1)").sample(0, 1, RNG)
-            gc.collect()
-            return len(list(Path("/proc/self/fd").iterdir()))
-
-        crash()  # opens what is kept for the next ones
-        assert crash() == crash() == crash()
+        """In a process of its own: here others open and close theirs meanwhile."""
+        text = f"""
+            import gc, os
+            import numpy as np, tollens
+            def crash():
+                mechanism = tollens.command({words("input(); sys.exit(1)")!r}, name="program")
+                mechanism.sample(0, 1, np.random.default_rng(0))
+                del mechanism
+                gc.collect()
+                return len(os.listdir("/proc/self/fd"))
+            crash()  # opens what is kept for the next ones
+            print(*[crash() for _ in range(5)])
+            """
+        command = [sys.executable, "-c", textwrap.dedent(text)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
+        counts = done.stdout.split()
+        assert len(counts) == 5 and len(set(counts)) == 1, counts

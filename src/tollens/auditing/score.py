@@ -82,8 +82,8 @@ def frame_of(numbers: Array) -> Frame:
     """The frame of pooled past numbers, (n, d)."""
     finite = np.where(np.isfinite(numbers), numbers, np.nan)
     finite[:, np.all(np.isnan(finite), axis=0)] = 0.0
-    center = np.nanmedian(finite, axis=0)
     with np.errstate(over="ignore", invalid="ignore"):
+        center = np.nanmedian(finite, axis=0)
         spread = np.nanmean(np.abs(finite - center), axis=0)
     return Frame(center, np.where(np.isfinite(spread) & (spread > 0), spread, 1.0))
 

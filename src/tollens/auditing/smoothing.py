@@ -163,7 +163,8 @@ class Noise:
 
         None where the values are too few, or too large to be squared.
         """
-        spread = float(values.max() - values.min()) if len(values) else 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = float(values.max() - values.min()) if len(values) else 0.0
         distinct = np.unique(values)
         if len(distinct) < _LEAST_DISTINCT or not 1e-100 < spread < 1e100:
             return None
